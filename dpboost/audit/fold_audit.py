@@ -123,6 +123,7 @@ def _replayed(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
 
 
 def _spent(one: Result) -> PrivacyCost:
-    """Return what a row may have cost by the ledgers of one side."""
-    *fits, own = (ledger.spent for ledger in one.ledgers)
-    return sum(sorted(fits)[1:], own)
+    """Return what a row may have cost by the charges of each fit and of the metrics."""
+    fits, own = one.ledger.root.children.values()
+    costs = sorted(each.total.cost for each in fits.children.values())
+    return max(one.ledger.spent, sum(costs[1:], own.total.cost))

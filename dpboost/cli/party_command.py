@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"party {party.index} stops; started again, it goes on")
         return
     save_outcome(outcome_of(found), options.output)
-    if len(found.ledgers) == 1:
+    if party.agreement.folds is None:
         print(party_report(party.agreement, found.ledger))
 
 
@@ -137,9 +137,9 @@ def party_of(settings: dict[str, Any]) -> Party:
     """
     agreement = Agreement.from_json(Path(settings["agreement"]).read_text("utf-8"))
     schema = agreement.declared
-    whole, weight = read_file(settings["data"]), settings.get("weight")
     lists = {str(name): values for name, values in schema.categories.items()}
     numbers = {name for name in agreement.features if name not in lists}
+    whole, weight = read_file(settings["data"], numbers), settings.get("weight")
     table, y, users = split_columns(whole, settings["target"], None, settings.get("user"))
     if weight is not None and weight not in whole.columns:
         raise InvalidParameterError(f"The file {settings['data']!r} has no column {weight!r}.")

@@ -29,9 +29,8 @@ from dpboost.federated.estimators import (
 from dpboost.federated.protocol.agreement import MOST_FOLDS, AgreedFolds, Agreement
 from dpboost.federated.training.agreed_fit import facts, shares
 from dpboost.federated.training.replay import Result, asked_metrics, check
-from dpboost.model_selection.cross_validation import CVResults, report_of_folds
+from dpboost.model_selection.cross_validation import CVResults, metric_lines
 from dpboost.model_selection.fold_metrics import FoldMetric
-from dpboost.privacy.release_record import release_record
 from dpboost.reporting.privacy_report import PrivacyReport
 
 _OWNER = "cv"
@@ -213,9 +212,8 @@ def _history(asked: Sequence[FoldMetric], found: Evaluation) -> list[tuple[Any, 
 
 
 def _report(found: Result) -> PrivacyReport:
-    """Add up what a row may have cost: all fits but the cheapest, and the evaluation."""
-    terms, fit = found.agreement, found.fits[0].report
-    *fits, own = found.ledgers
+    """Say what a row may have cost: all fits but the cheapest, and the evaluation."""
+    terms, fit, ledger = found.agreement, found.fits[0].report, found.ledger
     assert terms.folds is not None
     n_folds = terms.folds.n_folds
     fact = (
@@ -223,13 +221,17 @@ def _report(found: Result) -> PrivacyReport:
         "metric"
     )
     report = PrivacyReport.from_ledger(
-        own,
-        facts={"cross-validation": fact, **facts(terms, *found.ledgers)},
-        not_private=[why for why in fit.reasons if why not in own.reasons],
+        ledger,
+        facts={"cross-validation": fact, **facts(terms, ledger)},
+        not_private=[why for why in fit.reasons if why not in ledger.reasons],
         rows_per_user=terms.rows_of_user,
         parties=shares(terms),
     )
-    inner = replace(terms, folds=None).ledger().accountant
-    costs, records = [each.spent for each in fits], [release_record(each) for each in fits]
-    left = terms.delta - own.delta_spent
-    return report_of_folds(report, fit, costs, records, own, inner, left)
+    return replace(
+        report,
+        # A model that all fits continue was released once.
+        kind=fit.kind,
+        earlier_epsilon=fit.earlier_epsilon,
+        earlier_delta=fit.earlier_delta,
+        releases=metric_lines(found.evaluation.report),
+    )

@@ -66,6 +66,7 @@ from dpboost.privacy.recording import note
 from dpboost.privacy.release_record import record_of_folds
 from dpboost.recipes import ALGORITHMS
 from dpboost.reporting.privacy_report import PrivacyReport
+from dpboost.reporting.terms import ReleaseSummary
 from dpboost.schema import Schema
 from dpboost.training.inputs import (
     Reading,
@@ -597,10 +598,15 @@ def report_of_folds(
         spent=spent,
         # What is spent was never allowed to pass the capacity of the epsilon asked for.
         epsilon_spent=min(inner.epsilon(spent, left), float(ledger.epsilon)),
-        releases=tuple(
-            replace(line, share=line.share and line.share * METRIC_SHARE) for line in own.releases
-        ),
+        releases=metric_lines(own),
         accounting=record_of_folds(records, own.accounting or {}, inner, left),
+    )
+
+
+def metric_lines(own: PrivacyReport) -> tuple[ReleaseSummary, ...]:
+    """Return the lines of the metrics' report, with their shares of the whole budget."""
+    return tuple(
+        replace(line, share=line.share and line.share * METRIC_SHARE) for line in own.releases
     )
 
 

@@ -137,10 +137,13 @@ def epsilon_against(ledger: Ledger, *, n_parties: int, colluding: int, honest: i
 
 
 def _of_scope(scope: Scope, loss: Callable[[LedgerEntry], float]) -> float:
-    """Add up a scope: the largest of its children where they are of disjoint rows."""
-    children = [_of_scope(child, loss) for child in scope.children.values()]
-    inside = max(children, default=0.0) if scope.parallel else sum(children)
-    return sum(map(loss, scope.entries)) + inside
+    """Add up a scope: the largest of its children, or all but the least, where rows are so."""
+    children = sorted(_of_scope(child, loss) for child in scope.children.values())
+    if scope.parallel:
+        children = children[-1:]
+    elif scope.n_folds == len(children):
+        children = children[1:]
+    return sum(map(loss, scope.entries)) + sum(children)
 
 
 def _of_entry(entry: LedgerEntry, *, n_parties: int, colluding: int, honest: int) -> float:

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
 from dpboost.privacy.budget_split import DELTA_SHARE
-from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_budget, as_fraction
+from dpboost.privacy.exact_arithmetic import ZERO, Epsilon, PrivacyCost, as_budget, as_fraction
 from dpboost.privacy.ledger_records import (
     NO_CHARGE,
     ONE,
@@ -30,7 +31,6 @@ from dpboost.privacy.ledger_records import (
     LedgerEntry,
     Scope,
     added,
-    growth,
 )
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
@@ -133,6 +133,8 @@ class Ledger:
         self._root = Scope((), because=None, parent=None)
         self._scope = self._root
         self._entries: list[LedgerEntry] = []
+        self._parts: list[Ledger] = []
+        self._above: Callable[[LedgerEntry, Charge], None] | None = None
         self._owner = threading.get_ident()
         self._broken = False
         self._capacities: dict[tuple[int, int], PrivacyCost] = {}
@@ -174,8 +176,8 @@ class Ledger:
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """All entries in the order of their booking."""
-        return tuple(self._entries)
+        """All entries in the order of their booking, then those of each part."""
+        return tuple(chain(self._entries, *(part.entries for part in self._parts)))
 
     @property
     def capacity(self) -> PrivacyCost:
@@ -247,6 +249,43 @@ class Ledger:
             Why they do, for the certificate.
         """
         return self._opened(name, because)
+
+    def folds(self, name: str, n_folds: int) -> AbstractContextManager[None]:
+        """Open a scope of fits: each row takes part in all of them but one, at random.
+
+        It costs all its children but the cheapest. Each of these is opened by `part`.
+        """
+        if self._scope.children.get(name) is None:
+            path = (*self._scope.path, name)
+            scope = Scope(path, because=None, parent=self._scope, n_folds=n_folds)
+            self._scope.children[name] = scope
+        return self._opened(name, None)
+
+    def part(self, name: str, *, accountant: Accountant, entropy: Entropy) -> Ledger:
+        """Return a ledger for the scope of a name, whose charges count here as well.
+
+        Parameters
+        ----------
+        name : str
+            Of a new scope: a part is opened once.
+        accountant : Accountant
+            Charges as the one of this ledger does, and allows the part a share of the total.
+        entropy : Entropy
+        """
+        if name in self._scope.children:
+            raise ScopeError(f"The part {name!r} was opened before.")
+        found = Ledger(
+            epsilon=self._epsilon,
+            delta=self._delta,
+            neighbours=self._neighbours,
+            accountant=accountant,
+            entropy=entropy,
+        )
+        with self._opened(name, None):
+            found._root = found._scope = self._scope
+        found._above = self._check_covered
+        self._parts.append(found)
+        return found
 
     @contextmanager
     def beside(self, division: str, part: str, most: Fraction = ONE) -> Iterator[None]:
@@ -502,14 +541,17 @@ class Ledger:
         increase = entry.charge
         # Above a block that costs no more than one beside it, every total stays what it was.
         while scope is not None and increase is not NO_CHARGE:
-            grown.append((scope, added(scope.total, increase)))
-            if scope.most is not ONE:
-                self._check_covered(entry, grown[-1][1], scope.most)
-            scope = scope.parent
-            if scope is not None and scope.parallel:
-                increase = growth(scope.total, grown[-1][1])
-        if scope is None:
-            self._check_covered(entry, grown[-1][1])
+            grown.append((scope, total := added(scope.total, increase)))
+            if scope.most is not ONE or scope is self._root:
+                self._check_covered(entry, total, scope.most)
+            if scope is self._root and self._above is not None:
+                # A part has a share of this limit, and keeps to it by itself.
+                increase = increase._replace(lattice_error=ZERO)
+            inner, scope = scope, scope.parent
+            if scope is not None and (scope.parallel or scope.n_folds):
+                increase = scope.growth(inner, increase, total)
+        if scope is None and self._above is not None:
+            self._above(entry, total)
         for scope, total in grown:
             scope.total = total
         self._scope.entries.append(entry)

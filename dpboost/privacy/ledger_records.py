@@ -148,12 +148,15 @@ class Scope:
         The scope around it.
     most : Fraction, default=1
         Part of the whole budget that its total may take.
+    n_folds : int, default=0
+        How many children a scope of folds has, of which each row is in all but one; 0 for others.
     """
 
     path: tuple[str, ...]
     because: Disjoint | None
     parent: Scope | None
     most: Fraction = ONE
+    n_folds: int = 0
     children: dict[str, Scope] = field(default_factory=dict)
     entries: list[LedgerEntry] = field(default_factory=list)
     total: Charge = NO_CHARGE
@@ -167,3 +170,16 @@ class Scope:
     def parallel(self) -> bool:
         """Whether its children work on disjoint rows."""
         return self.because is not None
+
+    def growth(self, child: Scope, increase: Charge, total: Charge) -> Charge:
+        """Return by how much it grows when a child grows by a charge, to a total."""
+        if self.parallel:
+            return growth(self.total, total)
+        # Each row is in all fits but that of its fold: at worst it is left out of the cheapest, and
+        # one that has not begun costs nothing. Delta and lattice error count for all of them.
+        costs = [each.total.cost for each in self.children.values() if each is not child]
+        costs = sorted([total.cost, *costs])[len(costs) + 1 == self.n_folds :]
+        most = sum(costs, NO_COST)
+        # Written so that inf - inf is never asked for.
+        cost = most - self.total.cost if most > self.total.cost else NO_COST
+        return increase._replace(cost=cost)

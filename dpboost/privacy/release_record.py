@@ -184,7 +184,7 @@ def _node(scope: Scope, sizes: _Sizes) -> _Node:
     children = (_node(child, sizes) for child in scope.children.values())
     return _Node(
         name=_DIGITS.sub("*", scope.path[-1]) if scope.path else "",
-        kind="parallel" if scope.parallel else "sequential",
+        kind="parallel" if scope.parallel else FOLDS if scope.n_folds else "sequential",
         because=None if scope.because is None else scope.because.value,
         cap=None if scope.most is ONE else str(scope.most),
         releases=_counted(_line(entry, sizes) for entry in scope.entries),

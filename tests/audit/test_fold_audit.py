@@ -14,6 +14,8 @@ from dpboost.audit.network_audit import CHECK
 from dpboost.federated.party import party as party_module
 from dpboost.federated.party.party import OwnRows
 from dpboost.federated.protocol.agreement import AgreedFolds
+from dpboost.privacy.ledger import BudgetExceededError
+from dpboost.privacy.ledger_records import NO_CHARGE, Scope, growth
 from dpboost.privacy.randomness import Entropy
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -62,6 +64,11 @@ def test_folds_dealt_anew_in_each_fit_are_seen():
         assert OTHER_MODEL in told()
 
 
+def without_folds(scope, child, increase, total):
+    """Count no fit of a fold in the whole."""
+    return growth(scope.total, total) if scope.parallel else NO_CHARGE
+
+
 def test_the_charge_of_a_fold_that_is_left_out_is_seen():
     share = AgreedFolds.share.fget
 
@@ -71,6 +78,10 @@ def test_the_charge_of_a_fold_that_is_left_out_is_seen():
         return (own if self.is_evaluation else Fraction(9, 10) / (n_folds - 2)), n_folds
 
     with mock.patch.object(AgreedFolds, "share", property(too_much)):
-        found = told()
+        with pytest.raises(BudgetExceededError):
+            told()
+        # Nor does the audit believe the ledger that stopped it.
+        with mock.patch.object(Scope, "growth", without_folds):
+            found = told()
     assert (CHECK, "a row may cost more in all sessions than the budget") in found
     assert ("total", "all sessions of a row may spend more than the budget") in found

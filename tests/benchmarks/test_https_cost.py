@@ -17,6 +17,7 @@ def test_it_is_measured_and_written(monkeypatch, tmp_path, capsys):
     https_cost.main()
     text = (tmp_path / "https-cost.md").read_text()
     assert text in capsys.readouterr().out
-    spent, imports = (float(each) for each in re.findall(r"\| ([\d.]+) \| [\d.]+ \|", text))
-    assert spent > imports / 2 > 0
+    found = re.findall(r"\| ([\d.]+) \| [\d.]+ \|", text)
+    spent, imports, stock = (float(each) for each in found)
+    assert spent > imports / 2 > stock / 4 > 0
     assert "2 rounds" in text

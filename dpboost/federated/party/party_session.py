@@ -254,7 +254,7 @@ class PartySession(Session):
 
     def _lines(self, digest: bytes, drawn: Drawn) -> tuple[str, ...]:
         """Return a plain line for each charge of a step."""
-        accountant = self.ledgers[-1].accountant
+        accountant = self.ledger.accountant
         return tuple(
             f"step {self._step}, {entry.label}: {float(entry.charge.cost):.9g} of "
             f"{accountant.privacy_measure}, delta {float(entry.charge.delta):.9g}, "

@@ -88,9 +88,13 @@ def locked_file(path: Path) -> Iterator[None]:
 def append_lines(path: Path, lines: Sequence[str]) -> None:
     """Append lines of text that only their owner can read, unless the file ends with them."""
     block = "".join(f"{line}\n" for line in lines).encode()
-    known = path.read_bytes() if path.exists() else b""
-    if not known.endswith(block):
-        _write(path, block, len(known))
+    end, last = path.stat().st_size if path.exists() else 0, b""
+    if end >= len(block) > 0:
+        with path.open("rb") as file:
+            file.seek(end - len(block))
+            last = file.read()
+    if last != block:
+        _write(path, block, end)
 
 
 def _write(path: Path, content: bytes, start: int) -> None:

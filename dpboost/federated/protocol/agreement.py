@@ -368,23 +368,25 @@ class Agreement:
         """Return a source of secret bits for a ledger, or the seeded one that is not private."""
         return Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
 
-    def ledger(self, entropy: Entropy | None = None) -> Ledger:
-        """Open a ledger with the whole budget; in a cross-validation, with the session's part."""
+    def ledger(self, entropy: Entropy | None = None, whole: Ledger | None = None) -> Ledger:
+        """Open a ledger of these terms; that of a part of a cross-validation in that of all."""
+        accountant, folds = ACCOUNTANTS[self.accountant](), self.folds
+        if folds is not None and folds.part is not None:
+            accountant = for_part(accountant, *folds.share, self.delta)
+        accountant = for_group(accountant, self.rows_of_user or 1)
+        own = self.entropy() if entropy is None else entropy
+        if folds is not None and whole is not None:
+            if folds.is_evaluation:
+                return whole.part("metrics", accountant=accountant, entropy=own)
+            with whole.folds("fits", folds.n_folds):
+                return whole.part(f"fold {folds.part}", accountant=accountant, entropy=own)
         return Ledger(
             epsilon=self.epsilon,
             delta=self.delta,
             neighbours=self.relation,
-            accountant=for_group(self._accountant, self.rows_of_user or 1),
-            entropy=self.entropy() if entropy is None else entropy,
+            accountant=accountant,
+            entropy=own,
         )
-
-    @property
-    def _accountant(self) -> Accountant:
-        """Accounts for one row of this session."""
-        accountant = ACCOUNTANTS[self.accountant]()
-        if self.folds is None:
-            return accountant
-        return for_part(accountant, *self.folds.share, self.delta)
 
     def to_json(self) -> str:
         """Return the terms as text, for the data holders to read and keep."""

@@ -45,14 +45,15 @@ Drawn = Sequence[tuple[LedgerEntry, RemoteSensitive]]
 
 
 class Session(ABC):
-    """What both sides share; ``ledgers`` has one for each part of a cross-validation."""
+    """What both sides share."""
 
     # From the key exchange on.
     _steps: Steps
+    #: Of all that this side releases.
+    ledger: Ledger
 
     def __init__(self, agreement: Agreement) -> None:
         self.agreement = agreement
-        self.ledgers: list[Ledger] = []
         self.sums = Holder(self, each=False)
         self.outcomes = Holder(self, each=True)
         self._step = 0
@@ -85,15 +86,13 @@ class Session(ABC):
         """Return the outcomes of all parties that are present."""
 
     def open_ledger(self, agreement: Agreement) -> Ledger:
-        """Open the ledger of a fit or of an evaluation of this session."""
+        """Open the ledger of this session, or of a part of it in that."""
         self.note(agreement.digest)
-        ledger = agreement.ledger(self._entropy(agreement))
-        self.ledgers.append(ledger)
-        return ledger
-
-    def fold_coins(self) -> RowCoins:
-        """Return the coins by which this side deals its rows to folds."""
-        return self._entropy(self.agreement).row_coins()
+        entropy = self._entropy(agreement)
+        if agreement == self.agreement:
+            self.ledger = agreement.ledger(entropy)
+            return self.ledger
+        return agreement.ledger(entropy, self.ledger)
 
     def note(self, command: Any) -> None:
         """Take note of a command to the rows: it is a part of the next step."""

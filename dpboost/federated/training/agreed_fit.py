@@ -7,7 +7,6 @@ them, in one process that has all.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -261,11 +260,10 @@ def _report(agreement: Agreement, ledger: Ledger, told: dict[str, Any]) -> Priva
     )
 
 
-def facts(agreement: Agreement, *ledgers: Ledger) -> dict[str, Any]:
+def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
     """Return the guarantee against the coordinator, other parties, and several of them.
 
-    All parties have the same shares: the ledgers are those of one side, of all parts of a
-    cross-validation where it is about the whole. Public numbers only.
+    All parties have the same shares: the ledger is that of one side. Public numbers only.
     """
     n_parties, honest = agreement.n_parties, agreement.honest
     signed = "" if agreement.identities else "; honest but curious: keys are relayed unsigned"
@@ -275,7 +273,7 @@ def facts(agreement: Agreement, *ledgers: Ledger) -> dict[str, Any]:
         if honest == 1
         else f"in shares, {honest} of which carry all of it",
         "protected at": _unit(agreement),
-        "against coordinator": f"{_epsilon(agreement, ledgers, 0)}{signed}",
+        "against coordinator": f"{_epsilon(agreement, ledger, 0)}{signed}",
     }
     if agreement.init_model is not None:
         found["continues"] = (
@@ -296,7 +294,7 @@ def facts(agreement: Agreement, *ledgers: Ledger) -> dict[str, Any]:
         if colluding <= most:
             who = "1 other party" if colluding == 1 else f"{colluding} others"
             found[f"against {who}"] = (
-                f"{_epsilon(agreement, ledgers, colluding)}, with the coordinator or without"
+                f"{_epsilon(agreement, ledger, colluding)}, with the coordinator or without"
             )
     return found
 
@@ -326,19 +324,15 @@ def _unit(agreement: Agreement) -> str:
     )
 
 
-def _epsilon(agreement: Agreement, ledgers: Sequence[Ledger], colluding: int) -> str:
-    if not all(ledger.private for ledger in ledgers):
+def _epsilon(agreement: Agreement, ledger: Ledger, colluding: int) -> str:
+    if not ledger.private:
         return "no guarantee"
-    # Parts of a cross-validation have parts of the budget, and each counts as if all were alike.
-    found = max(
-        epsilon_against(
-            ledger,
-            # As if all that may be lost were lost.
-            n_parties=agreement.n_parties - agreement.dropouts,
-            colluding=colluding,
-            honest=agreement.honest,
-        )
-        for ledger in ledgers
+    found = epsilon_against(
+        ledger,
+        # As if all that may be lost were lost.
+        n_parties=agreement.n_parties - agreement.dropouts,
+        colluding=colluding,
+        honest=agreement.honest,
     )
     if math.isinf(found):
         return "no finite epsilon"

@@ -29,14 +29,14 @@ class Result:
         One, or that of each fold; none of an evaluation.
     found : Evaluation or None
         Of an evaluation, or of a cross-validation.
-    ledgers : tuple of Ledger
-        Of this side: of each fit, then of the evaluation.
+    ledger : Ledger
+        Of this side.
     """
 
     agreement: Agreement
     fits: tuple[FittedModel, ...]
     found: Evaluation | None
-    ledgers: tuple[Ledger, ...]
+    ledger: Ledger
 
     @property
     def fitted(self) -> FittedModel:
@@ -49,12 +49,6 @@ class Result:
         """The figures of a session that is on an evaluation."""
         assert self.found is not None
         return self.found
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger of a session that is on one fit or evaluation."""
-        (ledger,) = self.ledgers
-        return ledger
 
     @property
     def digest(self) -> bytes:
@@ -105,7 +99,7 @@ def _run(session: Session, rows: Any, *, show_progress: bool = False) -> Result:
     else:
         raw = None if rows is None else rows.raw(agreement)
         fits = (train(session, agreement, raw, show_progress=show_progress),)
-    result = Result(agreement=agreement, fits=fits, found=found, ledgers=tuple(session.ledgers))
+    result = Result(agreement=agreement, fits=fits, found=found, ledger=session.ledger)
     session.finish(result.digest)
     return result
 
@@ -115,7 +109,8 @@ def _cross_validate(
 ) -> tuple[tuple[FittedModel, ...], Evaluation]:
     """Fit without each fold, and judge each row by the model of its own."""
     agreement = session.agreement
-    folds = None if rows is None else rows.deal(session.fold_coins(), n_folds)
+    coins = session.open_ledger(agreement).row_coins()
+    folds = None if rows is None else rows.deal(coins, n_folds)
     fits = []
     for fold in range(n_folds):
         terms = part_terms(agreement, fold)

@@ -69,6 +69,24 @@ def test_cells_of_columns_of_numbers():
     assert np.isnan(found[5:]).all()
 
 
+@pytest.mark.parametrize("mark", [",", "\t", ";"])
+@pytest.mark.parametrize(
+    "cell",
+    ["1", "-1.5e3", " 2 ", "1e400", "4.9e-324", "inf", "-Infinity", "nan", "NA", "", "null"]
+    + ["True", "yes", "0x10", "1_000", "+3", ".5", "1e", "--1", "18446744073709551616", "1d5"]
+    + ["9007199254740993", "2024-03-01", '"1"', '" 1"', "1\xa0", "0.1234567890123456789012"],
+)
+def test_columns_of_numbers_are_what_their_text_says(tmp_path, cell, mark):
+    path = tmp_path / "a.csv"
+    path.write_text(f"x{mark}y\n{cell}{mark}a\n0.1{mark}b\n", "utf-8")
+    plain, named = read_file(str(path)), read_file(str(path), ["x", "elsewhere"])
+    found = [typed(table, {"y": ["a", "b"]}, {"x"}) for table in (plain, named)]
+    pd.testing.assert_frame_equal(*found, check_exact=True)
+    assert named["y"].tolist() == ["a", "b"]
+    if cell == "1" and mark != ";":
+        assert named["x"].dtype == float != plain["x"].dtype
+
+
 def test_cells_of_parquet_columns_of_numbers():
     assert numbers([datetime.date(2024, 3, 1), Decimal("1.25"), True]) == [DAYS, 1.25, 1]
     times = pd.DataFrame({"x": pd.to_datetime(["2024-03-01", None])})

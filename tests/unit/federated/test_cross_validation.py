@@ -1,5 +1,6 @@
 """Cross-validation over parties: folds, the budget, metrics, and coordinators that cheat."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 import dpboost
 from dpboost import Budget, Dataset, DPBoostRegressor
 from dpboost._utils.validation import InvalidParameterError, RefusedError
+from dpboost.budgeting.verification import verify_accounting
 from dpboost.federated import (
     FederatedBoostingClassifier,
     FederatedBoostingRegressor,
@@ -79,7 +81,11 @@ def test_the_fits_are_those_of_one_place(kind, delta):
     mine, yours = over.privacy_report, one.privacy_report
     for name in ("spent", "capacity", "epsilon_spent", "delta_spent", "kind", "reasons"):
         assert getattr(mine, name) == getattr(yours, name)
-    assert mine.releases == yours.releases
+    scopes = [line.scope.removeprefix("metrics/") for line in mine.releases]
+    assert scopes == [line.scope for line in yours.releases]
+    assert [replace(line, scope="") for line in mine.releases] == [
+        replace(line, scope="") for line in yours.releases
+    ]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +137,24 @@ def test_what_a_row_may_cost_adds_up_to_the_budget(delta, persons):
         assert (own.spent, own.capacity) == (report.spent, report.capacity)
     if delta:
         assert report.to_pld() is not None
+    verify_accounting(json.loads(json.dumps(report.certificate())))
+
+
+def test_all_parts_are_in_one_ledger_and_in_one_file_of_charges(tmp_path):
+    terms = cv_agreement(model_of("numbers"), 4, FEATURES, nfold=3)
+    parties = parties_of(terms, tables_of("numbers"), folder=tmp_path)
+    found = run(terms, parties)
+    for one in (found.coordinator, *found.parties):
+        fits, metrics = one.ledger.root.children.values()
+        assert list(fits.children) == ["fold 0", "fold 1", "fold 2"]
+        costs = sorted(each.total.cost for each in fits.children.values())
+        assert one.ledger.spent == sum(costs[1:]) + metrics.total.cost <= one.ledger.capacity
+    for folder in tmp_path.iterdir():
+        (path,) = folder.rglob("charges.txt")
+        lines = path.read_text("utf-8").splitlines()
+        assert len(lines) == len(found.coordinator.ledger.entries)
+        for name in ("fits/fold 0", "fits/fold 2", "metrics"):
+            assert any(f", in {name}" in line for line in lines)
 
 
 @pytest.mark.parametrize("persons", [False, True])

@@ -102,6 +102,20 @@ def test_parts_of_a_budget_and_rows_of_a_person_both_count():
     assert whole == pytest.approx(3 * 4 * plain)
 
 
+def test_folds_count_but_for_the_one_that_costs_least():
+    ledger = ledger_with(None, PureAccountant(), 0, None, 0)
+    costs, given = (1, 3, 2), {"accountant": PureAccountant(), "entropy": Entropy.secure()}
+    known, one = {"n_parties": 5, "colluding": 1, "honest": 5}, []
+    for fold, cost in enumerate(costs):
+        with ledger.folds("fits", 3):
+            part = ledger.part(f"fold {fold}", **given)
+        value = Sensitive(np.zeros(8, dtype=np.int64), counts(Neighbours.ADD_REMOVE))
+        part.release(DiscreteLaplace(epsilon=Fraction(cost, 100)), value, label="counts")
+        one.append(epsilon_against(part, **known))
+    assert sorted(one) == [one[0], one[2], one[1]]
+    assert epsilon_against(ledger, **known) == pytest.approx(one[1] + one[2])
+
+
 def test_books_of_gaussian_noise_have_less_variance():
     units = 2**18
     accountant = GDPAccountant()

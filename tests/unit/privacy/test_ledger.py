@@ -18,7 +18,7 @@ from dpboost.privacy.accounting import (
     UnsupportedReleaseError,
     ZCDPAccountant,
 )
-from dpboost.privacy.group_privacy import for_group
+from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import BudgetExceededError, Disjoint, ScopeError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.randomness import Entropy, RowCoins
@@ -133,6 +133,72 @@ def test_rows_beside_those_of_the_open_scopes_have_a_scope_and_a_cap_of_their_ow
             fail_beside()
         spend(ledger, Fraction(1, 8))
     assert ledger.entries[-1].scope == ("outer",)
+
+
+def test_folds_cost_what_the_row_of_any_fold_takes_part_in(open_ledger):
+    ledger, coin = open_ledger(), random.Random(5)
+    parts = parts_of(ledger, 3)
+    costs = [Fraction(0)] * 4
+    for _ in range(40):
+        number, cost = coin.randrange(4), Fraction(coin.randrange(1, 9), 1000)
+        with parts[number].parallel("trees"), parts[number].sequential(f"tree {coin.random()}"):
+            spend(parts[number], cost)
+        costs[number] = max(costs[number], cost)  # disjoint rows inside a fit
+        of_a_row = (sum(costs) - costs[own] for own in range(3))
+        assert ledger.spent == max(of_a_row) == 1 - ledger.remaining
+        assert parts[number].spent == costs[number]
+    assert len(ledger.entries) == 40
+    assert ledger.entries[-1].scope[:1] in {("fits",), ("metrics",)}
+
+
+def parts_of(ledger, n_folds, accountant=None):
+    """Open the parts of a cross-validation."""
+    given = {"accountant": accountant or PureAccountant(), "entropy": Entropy.seeded(1)}
+    found = []
+    for fold in range(n_folds):
+        with ledger.folds("fits", n_folds):
+            found.append(ledger.part(f"fold {fold}", **given))
+    return [*found, ledger.part("metrics", **given)]
+
+
+def test_parts_are_opened_once_and_together_keep_to_the_budget(open_ledger):
+    ledger = open_ledger()
+    *fits, metrics = parts_of(ledger, 3)
+    # As if each might take all of it.
+    spend(fits[0], Fraction(3, 5))
+    before = records(ledger)
+    for part in (fits[1], metrics):
+        with pytest.raises(BudgetExceededError):
+            spend(part, Fraction(1, 2))
+        assert (records(ledger), part.entries) == (before, ())
+    spend(fits[1], Fraction(2, 5))
+    spend(fits[2], Fraction(2, 5))  # the cheapest is another one, and the total what it was
+    assert ledger.remaining == 0
+    with ledger.folds("fits", 3), pytest.raises(ScopeError, match="opened before"):
+        ledger.part("fold 1", accountant=PureAccountant(), entropy=Entropy.seeded(1))
+    with pytest.raises(ScopeError, match="opened before"):
+        ledger.part("metrics", accountant=PureAccountant(), entropy=Entropy.seeded(1))
+
+
+def test_parts_that_cost_infinitely_much_cost_as_much_together(open_ledger):
+    ledger = open_ledger(epsilon=math.inf)
+    for part in parts_of(ledger, 2)[:2]:
+        for _ in range(2):
+            spend(part, math.inf)
+    assert ledger.spent == math.inf
+
+
+@pytest.mark.parametrize("n_folds", [2, 4])
+def test_parts_share_the_limit_of_gaussian_accounting(open_ledger, n_folds):
+    accountant = GDPAccountant()
+    ledger = open_ledger(accountant=accountant, delta=DELTA)
+    share = for_part(accountant, Fraction(1, n_folds), n_folds, DELTA)
+    for part in parts_of(ledger, n_folds, share):
+        noise = part.accountant.noise(part.capacity)
+        part.release(noise, a_sum(constant=2**20, kind="l2", coordinates=4), label="sum")
+    whole = ledger.root.total
+    assert whole.cost <= ledger.capacity
+    assert whole.lattice_error == 0 < part.root.total.lattice_error
 
 
 def test_scopes_are_left_by_exceptions_and_keep_their_charges(open_ledger):

@@ -1,9 +1,10 @@
 import os
+from pathlib import Path
 
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated.party.record_log import RecordLog
+from dpboost.federated.party.record_log import RecordLog, append_lines
 from tests.faults import failing, room_for
 
 CONTENTS = [b"", b"one", bytes(500), b"\x80" * 3]
@@ -70,3 +71,15 @@ def test_what_a_full_disk_has_begun_is_written_anew(tmp_path, fault):
             log.append(bytes(90))
     log.append(b"two")
     assert list(RecordLog(path).read()) == [b"one", b"two"]
+
+
+def test_lines_are_appended_once_however_long_the_file_is(tmp_path, monkeypatch):
+    path = tmp_path / "charges.txt"
+    # A process may be killed behind them, and then writes the same lines first.
+    for lines in (["a"], ["a"], ["b", "c"], ["b", "c"], ["c"], [], ["d" * 50]):
+        append_lines(path, lines)
+    assert path.read_text() == "a\nb\nc\n" + "d" * 50 + "\n"
+    monkeypatch.setattr(Path, "read_bytes", None)  # nobody reads all of it
+    append_lines(path, ["e"])
+    append_lines(path, ["e"])
+    assert path.read_text().splitlines()[-2:] == ["d" * 50, "e"]
