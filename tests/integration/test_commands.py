@@ -122,7 +122,7 @@ ELSEWHERE = {
     ),
     r"python -m tests\.audit\.bug_hunt": ("tests/audit/test_planted_bugs.py::test_the_bug_is_seen"),
     r"python -m tests\.tools": ".ci/nightly tools",
-    r"python -m tests\.files_of_a_fit": (
+    r"python -m tests\.walk_of_a_fit": (
         "tests/unit/federated/test_size.py::test_files_and_lines_of_a_fit_of_two_parties"
     ),
     r"python -m benchmarks\.first_hour": (

@@ -3,16 +3,16 @@
 import threading
 
 from dpboost.federated.secagg.keys import Identity
-from tests.files_of_a_fit import called_files, files_of_a_fit, lines_of_federated
+from tests.walk_of_a_fit import called_files, lines_of, two_parties
 
 MOST_FILES, MOST_LINES = 110, 6200
 
 
 def test_files_and_lines_of_a_fit_of_two_parties():
-    found = files_of_a_fit()
+    found = called_files(two_parties())
     assert {"training/fit.py", "federated/party/party_session.py"} <= found
     assert len(found) <= MOST_FILES
-    assert sum(lines_of_federated()) <= MOST_LINES
+    assert sum(lines_of("federated")) <= MOST_LINES
 
 
 def test_what_runs_in_another_thread_is_counted():
