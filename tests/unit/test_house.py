@@ -351,7 +351,6 @@ OTHER_INTEGERS = {
     "dpboost.data.thresholds": "public positions of features",
     "dpboost.data.users": "numbers of users, given out by Python",
     "dpboost.local.partition": "a public tree from JSON",
-    "dpboost.local.tree_growth": "a public tree",
     "dpboost.privacy.mechanisms": "released integers, for the audit",
     "dpboost.privacy.stability_histogram": "counts by Python",
     "dpboost.privacy.randomness": "random words",
