@@ -192,7 +192,7 @@ def _branches(
     keys: NDArray[np.int64], amounts: NDArray[np.float64], shape: tuple[int, int], single: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Add amounts up on the left of each split, (n_nodes, n_bins), and in all, (n_nodes, 1)."""
-    cells: NDArray[np.float64] = np.bincount(keys, weights=amounts, minlength=shape[0] * shape[1])
-    cells = cells.reshape(shape)
+    sums = np.bincount(keys, weights=amounts, minlength=shape[0] * shape[1])
+    cells: NDArray[Any] = sums.reshape(shape)
     left = cells if single else cells.cumsum(axis=1)
     return left[:, :-1], cells.sum(axis=1, keepdims=True)
