@@ -46,7 +46,7 @@ class TracedStep:
     kind : str
         ``"release"``, or how a query or command was handed over.
     name : str
-        Path of the release, or the class of what was handed over.
+        Path of the release, the name of the command, or the class of the query.
     content : str
         All of it: the line of the ledger and the shape, or a digest.
     """
@@ -83,10 +83,12 @@ def tracing() -> Iterator[list[TracedStep]]:
         original = getattr(LocalRows, name)
 
         @functools.wraps(original)
-        def method(rows: Any, handed: Any, *others: Any) -> Any:
-            step = TracedStep(kind=WAYS[name], name=type(handed).__name__, content=digest(handed))
-            steps.append(step)
-            return original(rows, handed, *others)
+        def method(rows: Any, handed: Any, *others: Any, **given: Any) -> Any:
+            # A command is its name and what is given with it, a query an object.
+            called = handed if isinstance(handed, str) else type(handed).__name__
+            content = digest((handed, given))
+            steps.append(TracedStep(kind=WAYS[name], name=called, content=content))
+            return original(rows, handed, *others, **given)
 
         return method
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import CategoryCountQuery, Command, Query, SumQuery
+from dpboost.privacy.queries import CategoryCountQuery, Query, SumQuery, carry_out
 from dpboost.privacy.sensitive import Sensitive
 
 
@@ -57,6 +57,6 @@ class Sites:
         answers = np.concatenate([query.evaluate(rows) for rows in self._rows])
         return Sensitive(answers, query.bounds(neighbours), query.unit)
 
-    def apply(self, order: Command) -> None:
-        """Have an order carried out at every site."""
-        self._rows = [order.execute(rows) for rows in self._rows]
+    def apply(self, command: str, **given: Any) -> None:
+        """Have a command carried out at every site."""
+        self._rows = [carry_out(rows, command, given) for rows in self._rows]

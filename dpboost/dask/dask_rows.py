@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 from dpboost.dask.partial_sums import Partial, merge
 from dpboost.dask.partition_reader import Reader, Site
 from dpboost.dask.worker_state import (
-    Asked,
     DealByKey,
     Message,
+    Order,
+    answer_again,
     ask,
     hold,
     merge_lists,
@@ -24,11 +26,10 @@ from dpboost.dask.worker_state import (
     visit,
 )
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import CategoryCountQuery, Command, Query, SumQuery, wrapped
+from dpboost.privacy.queries import CategoryCountQuery, Query, SumQuery, carry_out, wrapped
 from dpboost.privacy.sensitive import Sensitive
-from dpboost.rows.boosting_commands import AssignRows
 from dpboost.rows.boosting_queries import LeafSums
-from dpboost.rows.encoded_rows import BinRows
+from dpboost.rows.encoded_rows import BINNING
 
 # Partial sums that are added up in one task.
 FAN_IN = 16
@@ -81,7 +82,7 @@ class DaskRows:
         self._labels = list(labels)
         self._reader = dask.delayed(reader, pure=False, traverse=False)
         self._sites = {site.partition: site for site in sites}
-        self._orders: list[Command] = []
+        self._orders: list[Order] = []
         self._release = 0
         self._prefetched: dict[SumQuery, NDArray[np.int64]] = {}
         # Partitions are parts of one table, and no sites of their own.
@@ -114,13 +115,14 @@ class DaskRows:
         answers = self._visit(queries)
         self._prefetched = dict(zip(queries, answers, strict=True))
 
-    def apply(self, order: Command) -> None:
-        """Note an order, which is carried out before the next question is answered."""
-        if isinstance(order, AssignRows) and order.coins is not None:
-            assert order.shares is not None
-            order = DealByKey(shares=order.shares, key=order.coins.key_for_workers())
-        self._orders.append(order)
-        if isinstance(order, BinRows):
+    def apply(self, command: str, **given: Any) -> None:
+        """Note a command, which is carried out before the next question is answered."""
+        coins = given.get("coins")
+        if coins is None:
+            self._orders.append(functools.partial(carry_out, command=command, given=given))
+        else:
+            self._orders.append(DealByKey(shares=given["shares"], key=coins.key_for_workers()))
+        if command in BINNING:
             self._hold()
 
     def _visit(self, queries: Sequence[SumQuery | CategoryCountQuery]) -> list[Any]:
@@ -185,7 +187,7 @@ class DaskRows:
             waiting -= partial.counted
             if not waiting:
                 if remembered:
-                    self._orders.append(Asked(query=query))
+                    self._orders.append(functools.partial(answer_again, query=query))
                 total = merge(*found)
                 self._check_complete(total)
                 assert isinstance(total.answer, np.ndarray)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,11 +17,14 @@ from dpboost.dask.partial_sums import Answer, Partial, merge
 from dpboost.dask.partition_reader import Part, PartFacts, Reader, Site
 from dpboost.data.sparse import dense_matrix
 from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
-from dpboost.privacy.queries import CategoryCountQuery, Command, SumQuery
+from dpboost.privacy.queries import CategoryCountQuery, SumQuery
 from dpboost.privacy.randomness import RowCoins
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.raw_rows import ClassTally
 from dpboost.rows.start_queries import ClassSizes, MeanAndRows, PresentRows, RowCount
+
+#: What a partition is told: from its rows to their next state.
+Order = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -39,22 +42,16 @@ class DealByKey:
     shares: tuple[Fraction, ...]
     key: bytes
 
-    def execute(self, rows: BoostingState) -> BoostingState:
+    def __call__(self, rows: BoostingState) -> BoostingState:
         """Deal the rows of one partition."""
         rows.deal(self.shares, RowCoins(self.key))
         return rows
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Asked:
-    """A question that rows prepare for in answering it; asked again of those that start again."""
-
-    query: SumQuery
-
-    def execute(self, rows: Any) -> Any:
-        """Let the rows of one partition answer to nobody."""
-        self.query.evaluate(rows)
-        return rows
+def answer_again(rows: Any, query: SumQuery) -> Any:
+    """Let rows that start again answer, to nobody, what they prepared for in answering it."""
+    query.evaluate(rows)
+    return rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -67,7 +64,7 @@ class Message:
         Number of the question.
     first : int
         Number of the first order.
-    orders : sequence of Command
+    orders : sequence of Order
         From that one to the last.
     query : SumQuery
     remembered : bool
@@ -76,7 +73,7 @@ class Message:
 
     release: int
     first: int
-    orders: Sequence[Command]
+    orders: Sequence[Order]
     query: SumQuery
     remembered: bool
 
@@ -132,7 +129,7 @@ class Cell:
             self._whole = False
             self._rows.threads = Threads(n_threads)
             for order in message.orders[self.position - message.first :]:
-                self._rows = order.execute(self._rows)
+                self._rows = order(self._rows)
                 self.position += 1
             answer = message.query.evaluate(self._rows)
             if message.remembered:
@@ -173,14 +170,14 @@ def visit(
     part: Part,
     reader: Reader,
     site: Site,
-    orders: Sequence[Command],
+    orders: Sequence[Order],
     release: int,
     queries: Sequence[SumQuery | CategoryCountQuery],
 ) -> list[Partial]:
     """Answer questions from the rows as they come, which are dropped again."""
     rows: Any = reader.read(part, site)
     for order in orders:
-        rows = order.execute(rows)
+        rows = order(rows)
     return [
         Partial(
             release=release + number,
@@ -197,11 +194,11 @@ def merge_lists(*partials: list[Partial]) -> list[Partial]:
 
 
 @np.errstate(all="ignore")
-def hold(part: Part, reader: Reader, site: Site, orders: Sequence[Command]) -> Cell:
+def hold(part: Part, reader: Reader, site: Site, orders: Sequence[Order]) -> Cell:
     """Bin a partition; nothing else of it is kept."""
     rows: Any = reader.read(part, site)
     for order in orders:
-        rows = order.execute(rows)
+        rows = order(rows)
     # Trees of split nodes are grown from dense bins where rows are in several sites.
     if isinstance(rows, BoostingState):
         rows.bins = dense_matrix(rows.bins)

@@ -19,7 +19,6 @@ from dpboost.privacy.budget_split import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Disjoint, Ledger
 from dpboost.privacy.queries import RowHandle
-from dpboost.rows.encoded_rows import BinRows
 from dpboost.rows.row_attributes import Weighting
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.tree import Tree
@@ -75,9 +74,9 @@ class BoostingLoop:
     learner: RoundLearner
     order: TreesInOrder | None = None
 
-    def binning(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BinRows:
-        """Return the command that puts encoded rows into bins."""
-        return BinRows(binner=binner, loss=loss, weighting=weighting)
+    def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
+        """Have encoded rows put into bins, with scores at their start."""
+        rows.apply("into_rounds", binner=binner, loss=loss, weighting=weighting)
 
     def run(
         self,

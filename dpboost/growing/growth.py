@@ -14,7 +14,6 @@ from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
-from dpboost.rows.encoded_rows import BinRows
 from dpboost.rows.row_attributes import Weighting
 from dpboost.trees.exported_tree import ReleasedTree
 from dpboost.trees.tree import Tree
@@ -72,8 +71,8 @@ class Growth(Protocol):
     def n_rounds(self) -> int:
         """Rounds in all; a public number that no row can change."""
 
-    def binning(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BinRows:
-        """Return the command that puts encoded rows into bins, in the state that growth needs."""
+    def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
+        """Have encoded rows put into bins, in the state that growth needs."""
 
     def run(
         self,
@@ -92,7 +91,7 @@ class Growth(Protocol):
         Parameters
         ----------
         rows : RowHandle
-            Of rows that the command of `binning` has put into bins.
+            Of rows that `bin` has put into bins.
         binner : Binner
             Public or released bins.
         loss : Loss

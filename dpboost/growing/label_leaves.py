@@ -14,45 +14,33 @@ from dpboost.rows.label_statistics import LabelStatistics
 from dpboost.rows.newton_sums import SumScale
 
 
-@dataclass(frozen=True, kw_only=True)
-class LeafSums:
-    """Sums of labels and of weights of all leaves.
+def release_label_sums(
+    rows: LabelStatistics,
+    leaves: NDArray[np.int32],
+    *,
+    scale: SumScale,
+    budget: PrivacyCost,
+    ledger: Ledger,
+) -> tuple[NDArray[np.float64], float]:
+    """Release sums of labels and of weights of all leaves.
 
-    Parameters
-    ----------
-    scale : SumScale
-        How the release is divided between the two.
+    Returns
+    -------
+    sums : ndarray of shape (n_leaves, 2), float64
+        Of scaled labels, and rows (or rows of the largest weight); noisy.
+    noise_stddev : float
+        Standard deviation of the noise of a sum of labels.
 
     Privacy
     -------
     One release, a vector of disjoint leaves (``constants.newton_sums``).
     """
-
-    scale: SumScale
-
-    def release(
-        self,
-        rows: LabelStatistics,
-        leaves: NDArray[np.int32],
-        *,
-        budget: PrivacyCost,
-        ledger: Ledger,
-    ) -> tuple[NDArray[np.float64], float]:
-        """Release the sums.
-
-        Returns
-        -------
-        sums : ndarray of shape (n_leaves, 2), float64
-            Of scaled labels, and rows (or rows of the largest weight); noisy.
-        noise_stddev : float
-            Standard deviation of the noise of a sum of labels.
-        """
-        noise = ledger.accountant.noise(budget)
-        totals = rows.totals(leaves, self.scale)
-        released = ledger.release(noise, totals, label="leaf sums")
-        noise_stddev = totals.noise_stddev(noise) * self.scale.gradient_unit_value
-        units = (self.scale.gradient_unit_value, self.scale.hessian_unit_value)
-        return released.T * np.array(units), noise_stddev
+    noise = ledger.accountant.noise(budget)
+    totals = rows.totals(leaves, scale)
+    released = ledger.release(noise, totals, label="leaf sums")
+    noise_stddev = totals.noise_stddev(noise) * scale.gradient_unit_value
+    units = (scale.gradient_unit_value, scale.hessian_unit_value)
+    return released.T * np.array(units), noise_stddev
 
 
 @dataclass(frozen=True, kw_only=True)

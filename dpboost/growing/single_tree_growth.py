@@ -30,7 +30,6 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowHandle
 from dpboost.rows.class_statistics import ClassStatistics
-from dpboost.rows.encoded_rows import BinRows, SortByClass, SortByLabel
 from dpboost.rows.label_statistics import LabelStatistics
 from dpboost.rows.row_attributes import WEIGHT_ONE, Weighting
 from dpboost.rows.tree_statistics import TreeStatistics
@@ -55,10 +54,15 @@ class TreeLearner(Protocol):
 class Response(Protocol):
     """What a tree learns: which statistics it asks for, and what its leaves say."""
 
-    def binning(
-        self, binner: Binner, loss: Loss, weighting: Weighting | None, candidates: Candidates
-    ) -> BinRows:
-        """Return the command that sorts encoded rows at the root."""
+    def bin(
+        self,
+        rows: RowHandle,
+        binner: Binner,
+        loss: Loss,
+        weighting: Weighting | None,
+        candidates: Candidates,
+    ) -> None:
+        """Have encoded rows put into bins, at the root of the tree."""
 
     def statistics(
         self,
@@ -92,13 +96,18 @@ class ClassResponse:
     weighted: bool = False
     monotone: MonotoneLeaves | None = None
 
-    def binning(
-        self, binner: Binner, loss: Loss, weighting: Weighting | None, candidates: Candidates
-    ) -> BinRows:
-        """Return the command that sorts encoded rows at the root."""
-        return SortByClass(
+    def bin(
+        self,
+        rows: RowHandle,
+        binner: Binner,
+        loss: Loss,
+        weighting: Weighting | None,
+        candidates: Candidates,
+    ) -> None:
+        """Have encoded rows put into bins, at the root of the tree."""
+        rows.apply(
+            "into_classes",
             binner=binner,
-            loss=loss,
             weighting=weighting,
             candidates=candidates,
             n_classes=self.n_classes,
@@ -172,11 +181,18 @@ class NumberResponse:
     mean: ShrunkenMean
     monotone: MonotoneLeaves | None = None
 
-    def binning(
-        self, binner: Binner, loss: Loss, weighting: Weighting | None, candidates: Candidates
-    ) -> BinRows:
-        """Return the command that sorts encoded rows at the root."""
-        return SortByLabel(binner=binner, loss=loss, weighting=weighting, candidates=candidates)
+    def bin(
+        self,
+        rows: RowHandle,
+        binner: Binner,
+        loss: Loss,
+        weighting: Weighting | None,
+        candidates: Candidates,
+    ) -> None:
+        """Have encoded rows put into bins, at the root of the tree."""
+        rows.apply(
+            "into_labels", binner=binner, loss=loss, weighting=weighting, candidates=candidates
+        )
 
     def statistics(
         self,
@@ -241,9 +257,9 @@ class SingleTree:
 
     n_rounds: ClassVar[int] = 1
 
-    def binning(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BinRows:
-        """Return the command that sorts encoded rows at the root."""
-        return self.response.binning(binner, loss, weighting, self.candidates)
+    def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
+        """Have encoded rows put into bins, at the root of the tree."""
+        self.response.bin(rows, binner, loss, weighting, self.candidates)
 
     def run(
         self,

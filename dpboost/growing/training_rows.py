@@ -10,13 +10,6 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitive import Sensitive
-from dpboost.rows.boosting_commands import (
-    AddValues,
-    AppendTrees,
-    AssignRows,
-    EnterNodes,
-    SelectRound,
-)
 from dpboost.rows.boosting_queries import LeafSums
 from dpboost.rows.gradient_statistics import NodeStatistics
 from dpboost.rows.newton_sums import SumScale
@@ -64,21 +57,21 @@ class TrainingRows:
     def deal(self, plan: EnsemblePlan, ledger: Ledger) -> None:
         """Assign every row to one round of an ensemble by a secret coin of its own."""
         coins = None if plan.shares is None else ledger.row_coins()
-        self.source.apply(AssignRows(shares=plan.shares, coins=coins))
+        self.source.apply("deal", shares=plan.shares, coins=coins)
 
     def take(self, index: int) -> TreeRows:
         """Take the rows of round ``index`` of the ensemble, with scores up to date."""
-        self.source.apply(SelectRound(index=index))
+        self.source.apply("take", index=index)
         return TreeRows(self)
 
     def append(self, trees: tuple[Tree, ...]) -> None:
         """Take note of the released trees of a round, one for each output."""
-        self.source.apply(AppendTrees(trees=trees))
+        self.source.apply("append", trees=trees)
         self._n_trees += 1
 
     def correct(self, trees: tuple[Tree, ...]) -> None:
         """Add trees to all scores that are no round: made of released ones, one for each output."""
-        self.source.apply(AppendTrees(trees=trees))
+        self.source.apply("append", trees=trees)
 
 
 class TreeRows:
@@ -119,8 +112,9 @@ class TreeRows:
         """
         training = self._training
         whole = training.source.one_place and not summed
-        entered = EnterNodes(gradient_bound=gradient_bound, whole=whole, features=features)
-        training.source.apply(entered)
+        training.source.apply(
+            "enter_nodes", gradient_bound=gradient_bound, whole=whole, features=features
+        )
         return NodeStatistics(
             training.source,
             training.layout if features is None else training.layout.of_features(features),
@@ -157,4 +151,4 @@ class TreeRows:
         values : ndarray of shape (n_outputs, n_leaves), int64
             In score units.
         """
-        self._training.source.apply(AddValues(values=values))
+        self._training.source.apply("add", values=values)

@@ -17,12 +17,11 @@ from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.model_text.writer import model_text
+from dpboost.local.cell_means import Estimates, noisy_ratios, prior_mean, raw_scores, shrunk_means
 from dpboost.local.collection import ReportPlan
 from dpboost.local.labels import score_grid
-from dpboost.local.noisy_ratios import noisy_ratios
 from dpboost.local.partition import LPDTPartition
 from dpboost.local.randomizer import MalformedReportError
-from dpboost.local.shrunken_cells import Estimates, prior_mean, raw_scores, shrunk_means
 from dpboost.privacy.exact_arithmetic import pure_cost
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.reporting.terms import ReleaseSummary

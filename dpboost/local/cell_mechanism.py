@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from dpboost._kernels import local_reports
 from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding
 from dpboost.local.labels import POSITION_BITS, Labels
-from dpboost.local.randomizer import Noise, Randomiser
+from dpboost.local.randomizer import Randomiser, ReportNoise
 from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -125,7 +125,7 @@ class CellReports(Randomiser):
         counts = self.oracle.counts(totals, n_reports).reshape(self.n_cells, self.labels.n_levels)
         return counts.sum(axis=1), counts @ self.labels.values
 
-    def noise(self) -> Noise:
+    def noise(self) -> ReportNoise:
         """Return the variances of these estimates."""
         return self._noise
 
@@ -144,7 +144,7 @@ class CellReports(Randomiser):
         return min(1.0, max(0.0, mean))
 
     @cached_property
-    def _noise(self) -> Noise:
+    def _noise(self) -> ReportNoise:
         variance = self.oracle.variance
         values = self.labels.values.T
         ones = np.ones(self.labels.n_levels)
@@ -152,7 +152,7 @@ class CellReports(Randomiser):
         sums = np.array([variance(unit_value) for unit_value in values])
         both = np.array([variance(unit_value + ones) for unit_value in values])
         step = values[0, 1] - values[0, 0] if len(values) == 1 else 0.0
-        return Noise(
+        return ReportNoise(
             count=count,
             sums=float(sums.sum()),
             cross=(both - count - sums) / 2,

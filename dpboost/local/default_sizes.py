@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
 from dpboost.local.labels import ClassLabels, Labels
-from dpboost.local.randomizer import Noise
+from dpboost.local.public_rows import PublicRows
+from dpboost.local.public_tree import Rule, grow_public
+from dpboost.local.randomizer import ReportNoise
 from dpboost.local.registry import find_randomiser
-from dpboost.local.tree_growth import Growth, Rule
 from dpboost.privacy.exact_arithmetic import Epsilon
+from dpboost.trees.growing_tree import GrowingTree
 
 #: Deepest tree that a default has.
 LARGEST_DEPTH = 8
@@ -129,19 +131,13 @@ def choose_size(
     scores: dict[tuple[int, int, int], list[float]] = {}
     for choosing in _halvings(n_public):
         for leaf in leaves:
-            growth = Growth(
-                bins=bins,
-                targets=targets,
-                choosing=choosing,
-                binner=binner,
-                rule=rule,
-                # Half of the rows choose, so the least leaf is halved too.
-                min_samples_leaf=max(1, round(leaf * choosing.mean())),
-            )
-            for depth, cells in _depths(growth, deepest):
-                if max_depth is not None and depth < max_depth:
-                    continue
-                judged = _judge(cells, growth.n_cells, ~choosing, targets)
+            rows = PublicRows(bins, targets, binner, choosing)
+            # Half of the rows choose, so the least leaf is halved too.
+            least = max(1, round(leaf * choosing.mean()))
+            growing = grow_public(rows, rule, max_depth=deepest, min_samples_leaf=least)
+            for depth in range(deepest + 1) if max_depth is None else (max_depth,):
+                cells, n_cells = _cells(growing, rows.node, depth)
+                judged = _judge(cells, n_cells, ~choosing, targets)
                 for own_labels, rounding in scales:
                     error = _predicted_error(judged, own_labels, rounding, collection, owner)
                     scores.setdefault((depth, leaf, own_labels.n_levels), []).append(error)
@@ -167,12 +163,16 @@ def _halvings(n_public: int) -> Iterator[NDArray[np.bool_]]:
             yield ~choosing
 
 
-def _depths(growth: Growth, deepest: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield every depth with the cells of the rows; a tree that stops growing stays as it is."""
-    growing = True
-    for depth in range(deepest + 1):
-        yield depth, growth.cell
-        growing = growing and growth.split_level()
+def _cells(
+    growing: GrowingTree, node: NDArray[np.int64], depth: int
+) -> tuple[NDArray[np.int64], int]:
+    """Return the cell of each row in the tree as it was at a depth, and how many there were."""
+    at = node
+    while (growing.depth[at] > depth).any():
+        at = np.where(growing.depth[at] > depth, growing.parent[at], at)
+    leaf = np.isin(np.arange(growing.n_nodes), growing.leaves)
+    cells = np.flatnonzero((growing.depth == depth) | (leaf & (growing.depth < depth)))
+    return np.searchsorted(cells, at), len(cells)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -213,7 +213,7 @@ def _judge(
 
 
 @lru_cache(maxsize=4096)
-def _planned_noise(collection: Collection, labels: Labels, n_cells: int, owner: str) -> Noise:
+def _planned_noise(collection: Collection, labels: Labels, n_cells: int, owner: str) -> ReportNoise:
     return find_randomiser(collection.mechanism, collection.epsilon, labels, n_cells, owner).noise()
 
 

@@ -19,7 +19,7 @@ from dpboost._utils.integer_units import to_integer_units
 from dpboost.local.exact_probability import ONE, exp_below, share_above
 from dpboost.local.frequency_oracles import check_padding, unpack
 from dpboost.local.labels import POSITION_BITS, NumericLabels
-from dpboost.local.randomizer import MalformedReportError, Noise, Randomiser
+from dpboost.local.randomizer import MalformedReportError, Randomiser, ReportNoise
 from dpboost.privacy.exact_arithmetic import Epsilon, number_of
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
@@ -212,10 +212,10 @@ class PaperReports(Randomiser):
         """Variance of the label noise, labels scaled to [-1, 1]."""
         return (self._label_noise.noise_stddev(_LABEL_BOUND) / LABEL_UNITS) ** 2
 
-    def noise(self) -> Noise:
+    def noise(self) -> ReportNoise:
         """Return the variances of these estimates."""
         count = float(self.flip * (1 - self.flip) / (1 - 2 * self.flip) ** 2)
-        return Noise(
+        return ReportNoise(
             count=count,
             sums=(1 + self.label_variance) * count,
             cross=np.zeros(1),

@@ -23,9 +23,9 @@ from dpboost.local.collection import ReportPlan
 from dpboost.local.default_sizes import Collection, choose_size
 from dpboost.local.exact_probability import check_epsilon
 from dpboost.local.labels import ClassLabels, Labels, NumericLabels, labels_from_dict, score_grid
-from dpboost.local.public_data import public_bins, public_labels, read_public
+from dpboost.local.public_rows import PublicRows, public_bins, public_labels, read_public
+from dpboost.local.public_tree import RULES, grow_public, public_tree
 from dpboost.local.registry import MECHANISMS
-from dpboost.local.tree_growth import RULES, Growth
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.trees.tree import Tree, pack_sets
 
@@ -181,18 +181,14 @@ class LPDTPartition:
             max_depth, min_samples_leaf = size.max_depth, size.min_samples_leaf
             if isinstance(labels, NumericLabels):
                 labels = replace(labels, n_levels=size.n_levels)
-        growth = Growth(
-            bins=bins,
-            targets=targets,
-            choosing=np.ones(len(targets), dtype=bool),
-            binner=binner,
-            rule=rule,  # type: ignore[arg-type]
+        growing = grow_public(
+            PublicRows(bins, targets, binner, np.ones(len(targets), dtype=bool)),
+            rule,  # type: ignore[arg-type]
+            max_depth=max_depth,
             min_samples_leaf=min_samples_leaf,
         )
-        for _ in range(max_depth):
-            if not growth.split_level():
-                break
-        return cls(binner=binner, tree=growth.tree(), labels=labels, categories=resolved.categories)
+        tree = public_tree(growing, binner)
+        return cls(binner=binner, tree=tree, labels=labels, categories=resolved.categories)
 
     def read(self, X: Any) -> Table:
         """Return rows as a table with the columns of the partition.

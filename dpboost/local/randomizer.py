@@ -26,7 +26,7 @@ class MalformedReportError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Noise:
+class ReportNoise:
     """Variances that one report adds to the estimates of a cell, whatever its record.
 
     Labels are worth [-1, 1], or 0 and 1 for a class; a public label scale.
@@ -158,7 +158,7 @@ class Randomiser(ABC):
         """Return unbiased counts, shape (n_cells,), and sums, shape (n_cells, n_outputs)."""
 
     @abstractmethod
-    def noise(self) -> Noise:
+    def noise(self) -> ReportNoise:
         """Return the variances of these estimates."""
 
     @abstractmethod

@@ -24,7 +24,6 @@ from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.recipes.best import BEST, BestParameters, build_refit
 from dpboost.recipes.recipe import PublicFacts, Terms
 from dpboost.reporting.privacy_report import PrivacyReport
-from dpboost.rows.encoded_rows import BinRows, EncodeLabels
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import Schema
@@ -218,8 +217,8 @@ def _refit(
     source = RowHandle(
         LocalRows(RawRows(table=table, labels=labels, extras=extras, threads=threads))
     )
-    source.apply(EncodeLabels(loss=chosen_loss, classes=classes))
-    source.apply(BinRows(binner=binner, loss=loss, weighting=None))
+    source.apply("encode_labels", loss=chosen_loss, classes=classes)
+    source.apply("into_rounds", binner=binner, loss=loss, weighting=None)
     n_threads = threads.now()
     rows = TrainingRows(source, Layout.of(binner), n_outputs=loss.n_outputs, n_threads=n_threads)
     reg_lambda = model.get_params().get("reg_lambda")

@@ -7,7 +7,7 @@ other machines, or at parties that show them to nobody; the fit is the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -60,11 +60,25 @@ class CategoryCountQuery(Protocol):
         """Return one table of counts for each column; adds up over sites."""
 
 
-class Command(Protocol):
-    """What rows are told: released splits and leaves, the next round; picklable."""
+def carry_out(rows: Any, command: str, given: Mapping[str, Any]) -> Any:
+    """Carry out a command at one place: call a method of the state of rows.
 
-    def execute(self, rows: Any) -> Any:
-        """Return the next state of the rows of one site, maybe the same object."""
+    Parameters
+    ----------
+    rows : object
+        The state of rows.
+    command : str
+        Name of the method.
+    given : mapping of str
+        Its arguments: released splits and leaves, the next round.
+
+    Returns
+    -------
+    object
+        What the method returns, the next state; the same one where that is None.
+    """
+    following = getattr(rows, command)(**given)
+    return rows if following is None else following
 
 
 class RowStore(Protocol):
@@ -83,8 +97,8 @@ class RowStore(Protocol):
     def tally(self, query: CategoryCountQuery) -> list[Counter[Any]]:
         """Return counts over all rows."""
 
-    def apply(self, command: Command) -> None:
-        """Have a command carried out wherever rows are."""
+    def apply(self, command: str, **given: Any) -> None:
+        """Have a command carried out wherever rows are, as `carry_out` does."""
 
 
 class RowHandle:
@@ -114,9 +128,17 @@ class RowHandle:
         """Return the result of a query, as the gate takes it."""
         return self._row_store.sensitive(query, neighbours)
 
-    def apply(self, command: Command) -> None:
-        """Have a command carried out wherever rows are."""
-        self._row_store.apply(command)
+    def apply(self, command: str, **given: Any) -> None:
+        """Call a method of the state of rows, wherever they are; its result stays there.
+
+        Parameters
+        ----------
+        command : str
+            Name of the method.
+        **given
+            Its arguments: public and released values, and secret coins.
+        """
+        self._row_store.apply(command, **given)
 
     def prefetch(self, queries: Sequence[SumQuery]) -> None:
         """Announce the next queries, which are then asked one by one.
@@ -177,9 +199,9 @@ class LocalRows:
         if found is not None:
             self._prefetched = dict(zip(queries, found, strict=True))
 
-    def apply(self, command: Command) -> None:
+    def apply(self, command: str, **given: Any) -> None:
         """Carry out a command."""
-        self._rows = command.execute(self._rows)
+        self._rows = carry_out(self._rows, command, given)
 
 
 def wrapped(store: RowStore, query: Query, neighbours: Neighbours) -> Sensitive:

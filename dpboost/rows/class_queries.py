@@ -17,8 +17,6 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity import constants
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.class_node_rows import ClassRows
-from dpboost.rows.sorted_rows import SortedRows
-from dpboost.trees.growing_tree import Splits
 
 #: What a row counts in a node with one histogram, in units; more in none.
 MOST_WORTH = 2**9
@@ -344,20 +342,3 @@ def weighted_histograms(
         Sensitivity("l1", 2 * added, reason, coordinates, added),
         Sensitivity("l2", 2 * added, reason, coordinates, added**2),
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SplitRows:
-    """Send rows on by released splits.
-
-    Parameters
-    ----------
-    splits : Splits
-    """
-
-    splits: Splits
-
-    def execute(self, rows: SortedRows) -> SortedRows:
-        """Sort rows by the branches that they take."""
-        rows.split(self.splits)
-        return rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +10,18 @@ from numpy.typing import NDArray
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
 from dpboost.data.binner import Binner
-from dpboost.data.labels import encode_classes
+from dpboost.data.sparse import BinnedRows
 from dpboost.data.table import Table
 from dpboost.losses import Loss, SquaredLoss
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.label_node_rows import LabelRows
-from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras, Weighting
-from dpboost.rows.sorted_rows import SortedRows
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.split_candidates import Candidates
+
+#: Commands by which rows go into bins, which are then all that is kept of them.
+BINNING = ("into_rounds", "into_classes", "into_labels")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,125 +62,54 @@ class EncodedRows:
         """Return the weight of each row in units of 2^-16 of the largest one."""
         return None if weighting is None else self.extras.weight_units(weighting, self.indices)
 
+    def bins(self, binner: Binner) -> BinnedRows:
+        """Return the bins of the table."""
+        assert self.table is not None
+        return binner.transform(self.table, self.n_threads)
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class EncodeLabels:
-    """Labels go to the grid of a loss.
+    def into_rounds(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BoostingState:
+        """Return the rows as boosting has them: in bins, with scores at their start.
 
-    Parameters
-    ----------
-    loss : Loss
-    classes : tuple
-        Public classes in their order, empty for a regression.
-    """
-
-    loss: Loss
-    classes: tuple[Any, ...]
-
-    def execute(self, rows: RawRows) -> EncodedRows:
-        """Encode the labels of one place."""
-        n_rows = len(rows.labels)
-        if self.classes:
-            indices, present = encode_classes(rows.labels, self.classes)
-            targets = self.loss.encode_labels(indices)
-        else:
-            indices, present = np.zeros(n_rows, dtype=np.int64), np.ones(n_rows, dtype=bool)
-            targets = self.loss.encode_labels(rows.labels)
-        return EncodedRows(
-            table=rows.table,
-            targets=targets,
-            present=present,
-            indices=indices,
-            extras=rows.extras,
-            first_row=rows.first_row,
-            threads=rows.threads,
-        )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BinRows:
-    """Tables go to bins, scores to their start.
-
-    Parameters
-    ----------
-    binner : Binner
-    loss : Loss
-        With its start value.
-    weighting : Weighting or None
-    """
-
-    binner: Binner
-    loss: Loss
-    weighting: Weighting | None
-
-    def execute(self, rows: EncodedRows) -> BoostingState | SortedRows:
-        """Bin the rows of one place."""
-        assert rows.table is not None
+        Parameters
+        ----------
+        loss : Loss
+            With its start value.
+        """
         return BoostingState(
-            self.binner.transform(rows.table, rows.n_threads),
-            rows.targets,
-            rows.present,
-            self.loss,
-            Layout.of(self.binner),
-            rows.threads,
-            weights=rows.weights(self.weighting),
-            init_scores=rows.extras.scores_for(self.loss.n_outputs),
-            first_row=rows.first_row,
+            self.bins(binner),
+            self.targets,
+            self.present,
+            loss,
+            Layout.of(binner),
+            self.threads,
+            weights=self.weights(weighting),
+            init_scores=self.extras.scores_for(loss.n_outputs),
+            first_row=self.first_row,
         )
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SortByClass(BinRows):
-    """Tables go to bins, rows of public classes to the root of a tree that counts them.
-
-    Parameters
-    ----------
-    binner, loss, weighting
-        As in `BinRows`.
-    candidates : Candidates
-        The public set of splits.
-    n_classes : int
-    """
-
-    candidates: Candidates
-    n_classes: int
-
-    def execute(self, rows: EncodedRows) -> ClassRows:
-        """Bin the rows of one place."""
-        assert rows.table is not None
+    def into_classes(
+        self, binner: Binner, weighting: Weighting | None, candidates: Candidates, n_classes: int
+    ) -> ClassRows:
+        """Return the rows of public classes at the root of a tree that counts them."""
         return ClassRows(
-            self.binner.transform(rows.table, rows.n_threads),
-            to_integer_units(rows.indices, 0, 255, dtype=np.uint8),
-            rows.present,
-            n_classes=self.n_classes,
-            candidates=self.candidates,
-            threads=rows.threads,
-            weights=rows.weights(self.weighting),
+            self.bins(binner),
+            to_integer_units(self.indices, 0, 255, dtype=np.uint8),
+            self.present,
+            n_classes=n_classes,
+            candidates=candidates,
+            threads=self.threads,
+            weights=self.weights(weighting),
         )
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SortByLabel(BinRows):
-    """Tables go to bins, rows to the root of a tree that adds up their labels.
-
-    Parameters
-    ----------
-    binner, loss, weighting
-        As in `BinRows`; the loss scales labels to [-1, 1].
-    candidates : Candidates
-        The public set of splits.
-    """
-
-    candidates: Candidates
-
-    def execute(self, rows: EncodedRows) -> LabelRows:
-        """Bin the rows of one place."""
-        assert rows.table is not None
-        assert isinstance(self.loss, SquaredLoss)
+    def into_labels(
+        self, binner: Binner, loss: Loss, weighting: Weighting | None, candidates: Candidates
+    ) -> LabelRows:
+        """Return the rows at the root of a tree that adds up their labels, scaled to [-1, 1]."""
+        assert isinstance(loss, SquaredLoss)
         return LabelRows(
-            self.binner.transform(rows.table, rows.n_threads),
-            self.loss.scaled_labels(rows.targets),
-            candidates=self.candidates,
-            threads=rows.threads,
-            weights=rows.weights(self.weighting),
+            self.bins(binner),
+            loss.scaled_labels(self.targets),
+            candidates=candidates,
+            threads=self.threads,
+            weights=self.weights(weighting),
         )

@@ -11,7 +11,7 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
-from dpboost.rows.gradient_queries import LevelScores, NodeHistograms, NodeTotals, SplitNodes
+from dpboost.rows.boosting_queries import LevelScores, NodeHistograms, NodeTotals
 from dpboost.rows.level_histograms import LevelHistograms
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.gain import GradientGain
@@ -128,7 +128,7 @@ class NodeStatistics:
         split_bin : ndarray of shape (n_nodes,), uint8
             Released splits, one a node.
         """
-        self._row_store.apply(SplitNodes(feature=feature, split_bin=split_bin))
+        self._row_store.apply("split", feature=feature, split_bin=split_bin)
         self._n_nodes *= 2
 
     def _histograms(self, n_asked: int, step: int) -> NDArray[np.int64]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -169,17 +167,3 @@ def whole_rows(
     if isinstance(bins, SparseBins) or bins.shape[1] > MOST_ROWS:
         return NodeRows(bins, packed, layout, n_threads, workspace)
     return FewRows(bins, packed, layout, n_threads, workspace)
-
-
-class HasNodes(Protocol):
-    """The state of a site whose rows are in the nodes of a tree.
-
-    Rows of several sites are `NodeRows` in each of them: histograms add up, scores do not.
-    """
-
-    @property
-    def nodes(self) -> NodeRows | FewRows:
-        """The rows in the nodes of the level."""
-
-    def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
-        """Send the rows of every node on to its children."""

@@ -15,9 +15,12 @@ from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
 from dpboost.data.batched_table import BatchedTable
 from dpboost.data.columns import object_number
+from dpboost.data.labels import encode_classes
 from dpboost.data.table import Table
+from dpboost.losses import Loss
 from dpboost.privacy.private_categories import count_codes, count_values
 from dpboost.privacy.queries import SumQuery
+from dpboost.rows.encoded_rows import EncodedRows
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema
 
@@ -66,6 +69,36 @@ class RawRows:
     def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
         """Return the largest absolute value of every row among some columns of numbers."""
         return self.table.largest(features)
+
+    def read_with(self, schema: ResolvedSchema) -> RawRows:
+        """Return the rows with the table read once more, by the categories of a whole schema."""
+        assert self.read_again is not None
+        return replace(self, table=self.read_again(schema))
+
+    def encode_labels(self, loss: Loss, classes: tuple[Any, ...]) -> EncodedRows:
+        """Return the rows with labels on the grid of a loss.
+
+        Parameters
+        ----------
+        classes : tuple
+            Public classes in their order, empty for a regression.
+        """
+        n_rows = len(self.labels)
+        if classes:
+            indices, present = encode_classes(self.labels, classes)
+            targets = loss.encode_labels(indices)
+        else:
+            indices, present = np.zeros(n_rows, dtype=np.int64), np.ones(n_rows, dtype=bool)
+            targets = loss.encode_labels(self.labels)
+        return EncodedRows(
+            table=self.table,
+            targets=targets,
+            present=present,
+            indices=indices,
+            extras=self.extras,
+            first_row=self.first_row,
+            threads=self.threads,
+        )
 
     def answers(self, queries: Sequence[SumQuery]) -> list[NDArray[np.int64]] | None:
         """Answer questions in one reading, where the table is read again by each of them.
@@ -138,18 +171,6 @@ class ClassTally:
         labels = rows.labels[rows.counted]
         kept = labels if labels.dtype.kind == "U" else labels.astype(np.float64)
         return [count_values(kept)]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ReadAgain:
-    """Tables are read once more, with the categories of a complete schema."""
-
-    schema: ResolvedSchema
-
-    def execute(self, rows: RawRows) -> RawRows:
-        """Read the table of one place."""
-        assert rows.read_again is not None
-        return replace(rows, table=rows.read_again(self.schema))
 
 
 def _whole_numbers(values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import Query, RowHandle, SumQuery, store_of
 from dpboost.privacy.sensitive import Sensitive
-from dpboost.rows.class_queries import SplitRows
 from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import Candidates
 
@@ -66,7 +65,7 @@ class TreeStatistics:
 
     def split(self, splits: Splits) -> None:
         """Send the rows of the split nodes on to their children, which get the next numbers."""
-        self._row_store.apply(SplitRows(splits=splits))
+        self._row_store.apply("split", splits=splits)
 
     def _exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Private numbers, on the private side: recipes of sums alone never come here."""

@@ -11,7 +11,6 @@ from dpboost._utils.threads import effective_n_threads
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.recipe import Setting
-from dpboost.rows.encoded_rows import EncodeLabels
 from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.loss_choice import choose_loss, start_loss
 from dpboost.training.private_bins import release_bins
@@ -54,7 +53,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     loss, classes = choose_loss(
         recipe, request.objective, completed.schema, inputs.extras, completed.label_spread
     )
-    rows.apply(EncodeLabels(loss=loss, classes=classes))
+    rows.apply("encode_labels", loss=loss, classes=classes)
 
     # Where scores start, and bins.
     binner = inputs.binner(completed.schema, request)
@@ -91,7 +90,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     growth = recipe.build(setting)
 
     # Trees.
-    rows.apply(growth.binning(binner, loss, weighting))
+    growth.bin(rows, binner, loss, weighting)
     with (
         tree_progress(
             growth.n_rounds, show=request.show_progress, spent=lambda: ledger.part_spent

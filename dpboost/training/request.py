@@ -21,7 +21,6 @@ from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.recording import note
 from dpboost.recipes.hyperparameters import Given, Parameters
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
-from dpboost.rows.raw_rows import ReadAgain
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.inputs import (
@@ -312,7 +311,7 @@ class Inputs:
             row_epsilon=request.privacy.row_epsilon,
         )
         if "categories" in completed.learned:
-            source.apply(ReadAgain(schema=completed.schema))
+            source.apply("read_with", schema=completed.schema)
         return completed
 
     def binner(self, schema: ResolvedSchema, request: FitRequest) -> Binner:

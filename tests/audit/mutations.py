@@ -36,10 +36,10 @@ from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants
 from dpboost.rows import (
     boosting_state,
-    encoded_rows,
     gradient_statistics,
     newton_sums,
     node_rows,
+    raw_rows,
     start_queries,
 )
 from dpboost.training import fit, fitted_model, loss_choice, private_bins, public_schema, request
@@ -553,28 +553,31 @@ def categories_of_the_column_type():
 
 
 def after_encoding(act):
-    original = encoded_rows.EncodeLabels.execute
+    original = raw_rows.RawRows.encode_labels
 
-    def execute(self, rows):
-        act(rows.labels)
-        return original(self, rows)
+    def encode_labels(self, **given):
+        act(self.labels)
+        return original(self, **given)
 
-    return lambda: [(encoded_rows.EncodeLabels, "execute", execute)]
+    return lambda: [(raw_rows.RawRows, "encode_labels", encode_labels)]
 
 
 def number_of_rows_in_the_report():
     original = fitted_model._facts
-    encode = encoded_rows.EncodeLabels.execute
+    encode = raw_rows.RawRows.encode_labels
     seen = []
 
-    def execute(self, rows):
-        seen.append(len(rows.labels))
-        return encode(self, rows)
+    def encode_labels(self, **given):
+        seen.append(len(self.labels))
+        return encode(self, **given)
 
     def facts(*arguments):
         return {**original(*arguments), "rows": seen[-1]}
 
-    return [(encoded_rows.EncodeLabels, "execute", execute), (fitted_model, "_facts", facts)]
+    return [
+        (raw_rows.RawRows, "encode_labels", encode_labels),
+        (fitted_model, "_facts", facts),
+    ]
 
 
 def complain(labels):

@@ -67,12 +67,12 @@ def remembering(seen: dict[str, Any]) -> tuple[Any, str, Any]:
     """Keep the private rows of a fit by several trees, as no code may."""
     original = found("encoding of labels")[2]
 
-    def execute(self, rows):
-        encoded = original(self, rows)
-        seen.update(rows=rows, encoded=encoded)
+    def encode_labels(self, **given):
+        encoded = original(self, **given)
+        seen.update(rows=self, encoded=encoded)
         return encoded
 
-    return planted("encoding of labels", execute)
+    return planted("encoding of labels", encode_labels)
 
 
 # -- accounting ---------------------------------------------------------------------------------
@@ -448,28 +448,26 @@ def _():
 def _():
     original = found("encoding of labels")[2]
 
-    def execute(self, rows):
-        encoded = original(self, rows)
+    def encode_labels(self, loss, classes):
+        encoded = original(self, loss, classes)
         targets = encoded.targets.astype(float)
-        if self.classes or not len(targets):
+        if classes or not len(targets):
             return encoded
         far = np.abs(targets - targets.mean()) > 2 * targets.std() + 1
         return replace(encoded, present=encoded.present & ~far)
 
-    return [planted("encoding of labels", execute)]
+    return [planted("encoding of labels", encode_labels)]
 
 
 @bug("classes in the order of their exact sizes", "rows")
 def _():
     encode = found("encoding of labels")[2]
 
-    def execute(self, rows):
-        if self.classes:
-            labels = list(np.asarray(rows.labels).tolist())
-            self = replace(self, classes=tuple(sorted(self.classes, key=labels.count)))
-        return encode(self, rows)
+    def encode_labels(self, loss, classes):
+        labels = list(np.asarray(self.labels).tolist())
+        return encode(self, loss, tuple(sorted(classes, key=labels.count)))
 
-    return [planted("encoding of labels", execute)]
+    return [planted("encoding of labels", encode_labels)]
 
 
 # -- decisions ----------------------------------------------------------------------------------
@@ -720,24 +718,24 @@ def _():
 def _():
     original = found("binning of rows")[2]
 
-    def execute(self, rows):
-        state = original(self, rows)
+    def into_rounds(self, **given):
+        state = original(self, **given)
         with tempfile.NamedTemporaryFile(suffix=".bins", delete=False) as file:
-            file.write(np.ascontiguousarray(rows.targets).tobytes())
+            file.write(np.ascontiguousarray(self.targets).tobytes())
         return state
 
-    return [planted("binning of rows", execute)]
+    return [planted("binning of rows", into_rounds)]
 
 
 @bug("NumPy's global generator drawn once a row", "surface")
 def _():
     original = found("binning of rows")[2]
 
-    def execute(self, rows):
-        np.random.random(len(rows.targets))  # noqa: NPY002
-        return original(self, rows)
+    def into_rounds(self, **given):
+        np.random.random(len(self.targets))  # noqa: NPY002
+        return original(self, **given)
 
-    return [planted("binning of rows", execute)]
+    return [planted("binning of rows", into_rounds)]
 
 
 @bug("an error that quotes a label", "surface")

@@ -42,8 +42,8 @@ POSITIONS = {
     "facts of a tree": "dpboost.training.fitted_model:_facts",
     "training of an estimator": "dpboost.estimators.base:PrivateEstimator._train",
     # Rows
-    "encoding of labels": "dpboost.rows.encoded_rows:EncodeLabels.execute",
-    "binning of rows": "dpboost.rows.encoded_rows:BinRows.execute",
+    "encoding of labels": "dpboost.rows.raw_rows:RawRows.encode_labels",
+    "binning of rows": "dpboost.rows.encoded_rows:EncodedRows.into_rounds",
     "squared labels": "dpboost.losses.squared:SquaredLoss.encode_labels",
     "weights of rows": "dpboost.rows.row_attributes:RowExtras.weight_units",
     "initial scores of rows": "dpboost.rows.row_attributes:RowExtras.scores_for",
@@ -56,7 +56,6 @@ POSITIONS = {
     "take of rows": "dpboost.growing.training_rows:TrainingRows.take",
     "leaf sums": "dpboost.growing.training_rows:TreeRows.leaf_sums",
     "values of leaves": "dpboost.growing.training_rows:TreeRows.add",
-    "order to assign rows": "dpboost.growing.training_rows:AssignRows",
     "learning of a tree": "dpboost.growing.split_learner:SplitLearner.learn",
     "steps of leaves": "dpboost.growing.shrunken_leaves:ShrunkenLeaf.steps",
     "gains of features": "dpboost.growing.partition_learner:split_gains",

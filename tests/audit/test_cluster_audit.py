@@ -51,7 +51,7 @@ def test_coins_that_workers_toss_themselves_are_seen(one_fit):
         rows.deal(self.shares, RowCoins(secrets.token_bytes(32)))
         return rows
 
-    with mock.patch.object(worker_state.DealByKey, "execute", tossed):
+    with mock.patch.object(worker_state.DealByKey, "__call__", tossed):
         assert "entry cost" in {violation.check for violation in fits_on_workers()}
 
 

@@ -62,20 +62,18 @@ def a_coin_for_every_tree():
 
     def mutated(self, index):
         share = (Fraction(1, 2),)
-        self.source.apply(AssignRows(shares=share, coins=self.ledger_seen.row_coins()))
+        self.source.apply("deal", shares=share, coins=self.ledger_seen.row_coins())
         return take(self, 0)
 
     def remembered(self, plan, ledger):
         self.ledger_seen = ledger
         deal(self, plan, ledger)
 
-    AssignRows = found("order to assign rows")[2]
     return [planted("take of rows", mutated), planted("deal of rows", remembered)]
 
 
 def one_coin_read_for_every_tree():
     take = found("take of rows")[2]
-    AssignRows = found("order to assign rows")[2]
 
     def remembered(self, plan, ledger):
         self.coins = ledger.row_coins()
@@ -83,17 +81,15 @@ def one_coin_read_for_every_tree():
 
     def mutated(self, index):
         share = (self.plan_seen.shares[index],)
-        self.source.apply(AssignRows(shares=share, coins=self.coins))
+        self.source.apply("deal", shares=share, coins=self.coins)
         return take(self, 0)
 
     return [planted("deal of rows", remembered), planted("take of rows", mutated)]
 
 
 def no_coin_at_all():
-    AssignRows = found("order to assign rows")[2]
-
     def mutated(self, plan, ledger):
-        self.source.apply(AssignRows(shares=None, coins=None))
+        self.source.apply("deal", shares=None, coins=None)
 
     return [planted("deal of rows", mutated)]
 

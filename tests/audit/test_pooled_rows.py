@@ -12,7 +12,7 @@ from dpboost.audit.pooled_rows import Sites
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.class_node_rows import ClassRows
-from dpboost.rows.class_queries import ClassCounts, NodeSizes, SplitRows
+from dpboost.rows.class_queries import ClassCounts, NodeSizes
 from dpboost.rows.site_queries import SplitScores
 from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import THRESHOLD, Candidates
@@ -54,7 +54,7 @@ def test_answers_add_up_and_a_row_moves_one_of_them():
 def test_orders_reach_every_position():
     sites = Sites([rows(10, 0), rows(7, 2)])
     splits = Splits(node=ROOT, feature=ROOT, split_bin=ROOT, n_branches=ROOT + 2)
-    sites.apply(SplitRows(splits=splits))
+    sites.apply("split", splits=splits)
     assert sites.exact(NodeSizes(nodes=ROOT + [1, 2])).sum() == 17
 
 

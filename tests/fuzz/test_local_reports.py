@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dpboost import InvalidParameterError
 from dpboost.local import LPDTAggregator, LPDTPartition, MalformedReportError, MemoisedReports
 from dpboost.local.collection import HEADER_BYTES, ReportPlan
-from dpboost.local.report_file import ReportFile
+from dpboost.local.memoised_reports import ReportFile
 from dpboost.privacy.randomness import Entropy
 
 MECHANISMS = ["signed_cell", "unary", "response", "paper"]

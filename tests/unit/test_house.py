@@ -84,6 +84,8 @@ LOOKUPS = {
     "__getattribute__": slice(-1, None),
     "attrgetter": slice(0, None),
     "methodcaller": slice(0, 1),
+    # The name of a command to rows.
+    "apply": slice(0, 1),
     "vars": slice(0, 1),
 }
 # What a module imports that has to do with rows.
@@ -285,6 +287,8 @@ PUBLIC = "from dpboost.privacy.queries import RowHandle\ndef size(handle, name, 
         "return operator.methodcaller('exact', query)(handle)",
         "return vars(handle)",
         "return handle.ask.__self__",
+        "handle.apply(name)",
+        "handle.apply('exact', query=query)",
         "match handle:\n        case RowHandle(_row_store=store):\n            return store",
         "seen = []\n    handle.ask(query, name).map(seen.append, bounds=())",
         "return handle._anything",
@@ -297,7 +301,7 @@ def test_a_planted_look_behind_a_handle_is_found(planted):
 @pytest.mark.parametrize(
     "planted",
     [
-        "handle.apply(query)\n    return handle.ask(query, name), handle.one_place",
+        "handle.apply('take', index=1)\n    return handle.ask(query, name), handle.one_place",
         "return getattr(query, 'unit', 1.0)",
         "self._rows = 1\n    return getattr(self, name), super()._fit(query)",
     ],
@@ -351,7 +355,6 @@ OTHER_INTEGERS = {
     "dpboost.data.thresholds": "public positions of features",
     "dpboost.data.users": "numbers of users, given out by Python",
     "dpboost.local.partition": "a public tree from JSON",
-    "dpboost.local.tree_growth": "a public tree",
     "dpboost.privacy.mechanisms": "released integers, for the audit",
     "dpboost.privacy.stability_histogram": "counts by Python",
     "dpboost.privacy.randomness": "random words",

@@ -16,7 +16,7 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.queries import Command, RowHandle, SumQuery
+from dpboost.privacy.queries import RowHandle, SumQuery, carry_out
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.site_queries import ImpurityBounds
@@ -38,10 +38,10 @@ class _Pool(Sites):
             return super().exact(query)
         return query.evaluate(self._everything)
 
-    def apply(self, order: Command) -> None:
-        """Have an order carried out at every site."""
-        super().apply(order)
-        self._everything = order.execute(self._everything)
+    def apply(self, command: str, **given: Any) -> None:
+        """Have a command carried out at every site."""
+        super().apply(command, **given)
+        self._everything = carry_out(self._everything, command, given)
 
 
 class PooledRows:

@@ -30,7 +30,7 @@ from dpboost.privacy.ledger_records import LedgerEntry
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.noise_shares import check_shared
-from dpboost.privacy.queries import Command, Query
+from dpboost.privacy.queries import Query, carry_out
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.remote import Draw, RemoteSensitive
 from dpboost.rows.class_queries import branch_of
@@ -277,11 +277,11 @@ class PartyRowStore:
             ]
         )
 
-    def apply(self, order: Command) -> None:
-        """Execute a command on the rows of this party; it is a part of the next step."""
-        self._session.note(order)
+    def apply(self, command: str, **given: Any) -> None:
+        """Carry out a command on the rows of this party; it is a part of the next step."""
+        self._session.note((command, given))
         if self._rows is not None:
-            self._rows = order.execute(self._rows)
+            self._rows = carry_out(self._rows, command, given)
 
     def exact(self, query: Any) -> NoReturn:
         """Raise: parties show no sums without noise."""

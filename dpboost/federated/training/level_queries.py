@@ -16,7 +16,8 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.privacy.sensitivity.histograms import level_sums
-from dpboost.rows.node_rows import HasNodes, NodeRows
+from dpboost.rows.boosting_state import BoostingState
+from dpboost.rows.node_rows import NodeRows
 from dpboost.trees.bin_layout import Layout
 
 
@@ -45,7 +46,7 @@ class LeafTotals:
         """Public shape of the result."""
         return (2, self.n_nodes)
 
-    def evaluate(self, rows: HasNodes) -> NDArray[np.int64]:
+    def evaluate(self, rows: BoostingState) -> NDArray[np.int64]:
         """Return the totals of the rows of one party."""
         totals = rows.nodes.totals()
         totals[1] *= self.count_units
@@ -68,7 +69,7 @@ class LevelSums(LeafTotals):
         """Public shape of the result."""
         return (2, self.n_nodes, self.layout.n_cells)
 
-    def evaluate(self, rows: HasNodes) -> NDArray[np.int64]:
+    def evaluate(self, rows: BoostingState) -> NDArray[np.int64]:
         """Return the histograms of the rows of one party."""
         assert isinstance(rows.nodes, NodeRows)
         built = np.ascontiguousarray(rows.nodes.histograms(1))

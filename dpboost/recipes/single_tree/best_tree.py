@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from dpboost.growing.class_selectors import JointChoice, SplitSelector
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.gain_choice import GainChoice
 from dpboost.growing.grower import grow
-from dpboost.growing.label_leaves import LeafSums, ShrunkenMean
+from dpboost.growing.label_leaves import ShrunkenMean, release_label_sums
 from dpboost.growing.monotone_leaves import MonotoneLeaves
 from dpboost.growing.single_tree_growth import ClassResponse, NumberResponse, SingleTree
 from dpboost.losses import GRADIENT_ONE
@@ -222,7 +223,7 @@ def build_numbers(setting: Setting) -> SingleTree:
         max_depth=hyper.max_depth,
         leaf_share=Fraction(str(hyper.leaf_share)),
         row_limit=MOST_ROWS,
-        release_leaves=LeafSums(scale=scale).release,
+        release_leaves=partial(release_label_sums, scale=scale),
     )
     response = NumberResponse(
         mean=ShrunkenMean(prior=hyper.step_prior),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 import threading
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,9 +11,8 @@ import pytest
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
 from dpboost._utils.threads import Threads  # noqa: E402
-from dpboost.dask.worker_state import Asked, Cell, DealByKey, Message, ask  # noqa: E402
+from dpboost.dask.worker_state import Cell, DealByKey, Message, answer_again, ask  # noqa: E402
 from dpboost.privacy.randomness import Entropy  # noqa: E402
-from dpboost.rows.boosting_commands import AssignRows  # noqa: E402
 
 
 class Note:
@@ -22,7 +22,7 @@ class Note:
         self.name = name
         self.fails = fails
 
-    def execute(self, rows):
+    def __call__(self, rows):
         if self.fails:
             raise MemoryError
         rows.notes.append(self.name)
@@ -82,7 +82,7 @@ def test_a_partition_that_missed_orders_says_so_and_does_nothing():
 
 def test_a_question_is_put_again_to_rows_that_start_anew():
     cell = Cell(0, Rows(), 0)
-    told(cell, 0, [Note("a"), Asked(query=Mark()), Note("b")])
+    told(cell, 0, [Note("a"), partial(answer_again, query=Mark()), Note("b")])
     assert cell._rows.notes == ["a", "asked", "b"]
 
 
@@ -98,9 +98,9 @@ def test_a_worker_adds_up_its_partitions_and_names_those_behind(monkeypatch):
     monkeypatch.setattr("dpboost.dask.worker_state._threads", lambda: 1)
     cells = [Cell(number, Rows(), position) for number, position in enumerate((1, 0, 1))]
     message = Message(release=5, first=1, orders=[Note("b")], query=Count(), remembered=False)
-    partial = ask(cells, message.pack())
-    assert (partial.release, partial.counted, partial.behind) == (5, {0, 2}, {1: 0})
-    assert partial.answer == [2]
+    found = ask(cells, message.pack())
+    assert (found.release, found.counted, found.behind) == (5, {0, 2}, {1: 0})
+    assert found.answer == [2]
 
 
 def test_rows_that_failed_in_the_middle_answer_no_more():
@@ -116,7 +116,7 @@ def test_a_copy_holds_whole_orders_only():
     begun, go_on = threading.Event(), threading.Event()
 
     class Slow:
-        def execute(self, rows):
+        def __call__(self, rows):
             rows.notes.append("first half")
             begun.set()
             go_on.wait(5)
@@ -149,7 +149,7 @@ def test_coins_by_key_are_those_of_the_gate():
 
     shares = (Fraction(1, 3), Fraction(2, 3))
     coins = Entropy.seeded(1).row_coins()
-    AssignRows(shares=shares, coins=coins).execute(Dealt())
-    DealByKey(shares=shares, key=coins.key_for_workers()).execute(Dealt())
+    Dealt().deal(shares, coins)
+    DealByKey(shares=shares, key=coins.key_for_workers())(Dealt())
     np.testing.assert_array_equal(*dealt)
     assert "key" not in repr(DealByKey(shares=shares, key=coins.key_for_workers()))

@@ -16,7 +16,7 @@ from dpboost.federated.party import party_session
 from dpboost.federated.party.party_session import folder_of
 from dpboost.federated.training.agreed_fit import party_report
 from dpboost.federated.training.replay import text_of
-from dpboost.rows.encoded_rows import EncodeLabels
+from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.channels import Script, agreement, in_thread, script
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -73,15 +73,15 @@ def test_a_session_does_not_say_that_it_is_there(recipe, sums, tmp_path, monkeyp
 
 def test_a_party_that_refuses_rare_categories_is_seen(tmp_path, monkeypatch):
     monkeypatch.setattr(party_session.secrets, "token_bytes", bytes)
-    execute = EncodeLabels.execute
+    encode = RawRows.encode_labels
 
-    def refusing(self, rows):
+    def refusing(self, **given):
         # A planted bug: a category that is too rare ends the session.
-        if (rows.column(1) == KINDS.index("once")).sum() == 1:
+        if (self.column(1) == KINDS.index("once")).sum() == 1:
             raise ValueError("a category is too rare")
-        return execute(self, rows)
+        return encode(self, **given)
 
-    monkeypatch.setattr(EncodeLabels, "execute", refusing)
+    monkeypatch.setattr(RawRows, "encode_labels", refusing)
     without, whole = (session_of("best", tmp_path, there=there) for there in (False, True))
     assert "failed" in whole["messages"]
     assert without["messages"] != whole["messages"]

@@ -17,7 +17,7 @@ import pytest
 from dpboost import InvalidParameterError
 from dpboost.local import MemoisedReports
 from dpboost.local.collection import ReportPlan
-from dpboost.local.report_file import ReportFile
+from dpboost.local.memoised_reports import ReportFile
 
 X, Y = [0.1, 0.2], 0.3
 

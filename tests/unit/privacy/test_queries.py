@@ -28,12 +28,20 @@ class Above:
         return counts(neighbours, 2)
 
 
-@dataclass(frozen=True)
-class Shift:
-    by: float
+class Numbers:
+    def __init__(self, values):
+        self.values = np.array(values)
 
-    def execute(self, rows):
-        return rows + self.by
+    def __gt__(self, limit):
+        return self.values > limit
+
+    def shift(self, by):
+        """Change the state."""
+        self.values += by
+
+    def shifted(self, by):
+        """Return the next state."""
+        return Numbers(self.values + by)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
@@ -47,9 +55,11 @@ def test_a_question_is_wrapped_with_its_own_bounds_and_unit(neighbours):
 
 
 def test_an_order_changes_what_is_answered():
-    handle = RowHandle(LocalRows(np.array([1.0, 2.0, 3.0])))
-    assert handle.apply(Shift(-1.0)) is None
+    handle = RowHandle(LocalRows(Numbers([1.0, 2.0, 3.0])))
+    assert handle.apply("shift", by=-1.0) is None
     assert store_of(handle).exact(Above(1.5)).tolist() == [2]
+    assert handle.apply("shifted", by=-1.0) is None
+    assert store_of(handle).exact(Above(1.5)).tolist() == [0]
 
 
 def test_a_handle_shows_queries_and_commands_alone():

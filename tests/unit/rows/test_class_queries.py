@@ -21,7 +21,6 @@ from dpboost.rows.class_queries import (
     FeatureHistograms,
     GroupedCells,
     NodeSizes,
-    SplitRows,
 )
 from dpboost.rows.site_queries import ImpurityBounds, SplitScores
 from dpboost.trees.growing_tree import Splits
@@ -57,7 +56,7 @@ def position(bins, classes, made=()):
         threads=Threads(1),
     )
     for one in made:
-        rows = SplitRows(splits=one).execute(rows)
+        rows.split(one)
     return rows
 
 
@@ -385,7 +384,7 @@ ODD_SPLITS = [
 @pytest.mark.parametrize("change", ODD_SPLITS)
 def test_splits_that_rows_cannot_follow_are_refused(change):
     with pytest.raises(InvalidParameterError):
-        SplitRows(splits=replace(splits(1), **change)).execute(position(*table(20), MADE))
+        position(*table(20), MADE).split(replace(splits(1), **change))
 
 
 def test_other_numbers_of_features_are_refused():
@@ -438,11 +437,11 @@ def test_a_branch_is_a_path_above_the_nodes(query):
 def test_a_node_is_split_once():
     rows = position(*table(20), MADE)
     with pytest.raises(InvalidParameterError, match="once"):
-        SplitRows(splits=splits(2)).execute(rows)
+        rows.split(splits(2))
 
 
 @EACH
-def test_questions_and_orders_can_be_sent(name):
+def test_questions_can_be_sent(name):
     rows = position(*table(30), MADE)
     sent = pickle.loads(pickle.dumps(QUESTIONS[name]))
     assert np.array_equal(sent.evaluate(rows), QUESTIONS[name].evaluate(rows))

@@ -9,7 +9,7 @@ from dpboost import InvalidParameterError
 from dpboost._utils.threads import Threads
 from dpboost.data.sparse import SparseBins
 from dpboost.rows.class_node_rows import ClassRows
-from dpboost.rows.class_queries import ClassCounts, ClassHistograms, NodeSizes, SplitRows
+from dpboost.rows.class_queries import ClassCounts, ClassHistograms, NodeSizes
 from dpboost.rows.label_node_rows import LabelRows
 from dpboost.rows.label_queries import LabelHistograms
 from dpboost.trees.growing_tree import Splits
@@ -87,7 +87,8 @@ def test_counts_of_sparse_and_dense_rows_are_those_of_numpy(weighted, n_threads)
             here = before == node
             node_of[here] = after + branches[position, bins[splits.feature[position], here]]
             after += splits.n_branches[position]
-        both = [SplitRows(splits=splits).execute(rows) for rows in both]
+        for rows in both:
+            rows.split(splits)
         nodes = np.arange(n_nodes, after, dtype=np.int32)
         n_nodes = after
         expected = np.zeros((len(nodes), cells[-1], N_CLASSES), dtype=np.int64)

@@ -9,7 +9,7 @@ from dpboost.data.sparse import SparseBins
 from dpboost.growing.selectors import PrivateArgmax
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.score_runs import ScoreRuns
-from dpboost.rows.gradient_queries import NodeTotals
+from dpboost.rows.boosting_queries import NodeTotals
 from dpboost.rows.node_rows import whole_rows
 from dpboost.trees.gain import GradientGain
 

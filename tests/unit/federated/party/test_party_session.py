@@ -29,7 +29,7 @@ from dpboost.federated.secagg.secret_shares import elements
 from dpboost.federated.training.replay import text_of
 from dpboost.privacy.noise_shares import MaskedShare
 from dpboost.privacy.randomness import Entropy
-from dpboost.rows.encoded_rows import EncodeLabels
+from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.channels import (
     Changing,
     Late,
@@ -779,15 +779,15 @@ def test_what_others_see_is_a_function_of_agreement_and_replies(what, replies, m
 
 
 def test_a_party_that_ends_because_of_a_row_is_seen(monkeypatch):
-    execute = EncodeLabels.execute
+    encode = RawRows.encode_labels
 
-    def refusing(self, rows):
+    def refusing(self, **given):
         # A planted bug: what looks at rows refuses when others have heard of this party.
-        if rows.labels.sum() == 1:
+        if self.labels.sum() == 1:
             raise ValueError("a row")
-        return execute(self, rows)
+        return encode(self, **given)
 
-    monkeypatch.setattr(EncodeLabels, "execute", refusing)
+    monkeypatch.setattr(RawRows, "encode_labels", refusing)
     first, *others = heard("fit", "zeros", monkeypatch)
     assert any(other != first for other in others)
 

@@ -15,7 +15,7 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.remote import RemoteSensitive
 from dpboost.privacy.sensitivity.constants import counts
-from dpboost.rows.boosting_commands import AssignRows, SelectRound
+from dpboost.rows.boosting_queries import NodeTotals
 
 ENTRY = LedgerEntry(
     label="counts",
@@ -27,7 +27,7 @@ ENTRY = LedgerEntry(
     because=(None, Disjoint.CONTENT),
 )
 SUMS = (np.arange(3),)
-QUERY = SelectRound(index=1)
+QUERY = NodeTotals(n_nodes=1)
 
 
 def value(query=QUERY, shape=(3,)):
@@ -55,13 +55,13 @@ def test_the_same_terms_have_the_same_digest():
         {"entry": replace(ENTRY, mechanism=DiscreteLaplace(epsilon=2))},
         {"entry": replace(ENTRY, bound=counts(Neighbours.REPLACE)[0])},
         {"entry": replace(ENTRY, unit=0.5)},
-        {"given": value(SelectRound(index=2))},
+        {"given": value(NodeTotals(n_nodes=2))},
         {"given": value(shape=(3, 1))},
         {"honest": 3},
         {"each": True},
         {"start": b"another session"},
-        {"before": (SelectRound(index=0),)},
-        {"before": (SelectRound(index=1),)},
+        {"before": (("take", {"index": 0}),)},
+        {"before": (("take", {"index": 1}),)},
     ],
 )
 def test_anything_else_is_another_step(change):
@@ -87,8 +87,8 @@ def test_earlier_sums_and_their_parties_are_in_the_digest():
 def test_coins_of_rows_are_not_in_it():
     coins = [Entropy.secure().row_coins() for _ in range(2)]
     shares = (Fraction(1, 2), Fraction(1, 2))
-    first, second = (digest(before=(AssignRows(shares=shares, coins=own),)) for own in coins)
-    assert first == second != digest(before=(AssignRows(shares=shares[:1], coins=coins[0]),))
+    first, second = (digest(before=(("deal", {"shares": shares, "coins": own}),)) for own in coins)
+    assert first == second != digest(before=(("deal", {"shares": shares[:1], "coins": coins[0]}),))
 
 
 @dataclass(frozen=True)

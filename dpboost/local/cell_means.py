@@ -1,4 +1,4 @@
-"""Leaf values from noisy sums: each cell's mean, shrunk towards that of the cells around it."""
+"""Leaf values from noisy sums: means shrunk towards the cells around, or the paper's ratios."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.local.labels import ClassLabels, Labels, NumericLabels
-from dpboost.local.randomizer import Noise
+from dpboost.local.randomizer import ReportNoise
 from dpboost.trees.tree import Tree
+
+#: A noisy count below this has no meaning as a divisor.
+LEAST_COUNT = 1.0
 
 #: Least share of a class, so that no score is infinite.
 LEAST_SHARE = 0.005
@@ -28,7 +31,7 @@ class Estimates:
         Unbiased numbers of records.
     sums : ndarray of shape (n_cells, n_outputs), float64
         Unbiased sums of scaled labels, or of classes.
-    noise : Noise
+    noise : ReportNoise
         Variances that one report adds.
     whole_sum : ndarray of shape (n_outputs,), float64
         Unbiased sum over all records.
@@ -42,7 +45,7 @@ class Estimates:
 
     counts: NDArray[np.float64]
     sums: NDArray[np.float64]
-    noise: Noise
+    noise: ReportNoise
     whole_sum: NDArray[np.float64]
     whole_variance: float
     second_moment: float
@@ -63,7 +66,7 @@ def shrunk_means(tree: Tree, estimates: Estimates, prior: NDArray[np.float64]) -
     that noise.
 
     Deviation: the paper divides the noisy sum of a leaf by its noisy count (equation 5), which
-    has no finite variance; ``estimate="paper"`` is that (`dpboost.local.noisy_ratios`).
+    has no finite variance; ``estimate="paper"`` is that (`noisy_ratios`).
 
     Parameters
     ----------
@@ -178,6 +181,28 @@ def _parents(tree: Tree) -> NDArray[np.int64]:
         children = np.where(side < 0, tree.n_nodes + ~side, side)
         parents[children] = np.arange(tree.n_nodes)
     return parents
+
+
+def noisy_ratios(estimates: Estimates) -> NDArray[np.float64]:
+    """Return the mean label of every cell by equation 5 of the paper.
+
+    The noisy sum of a cell is divided by its noisy count. A ratio of two noisy numbers has no
+    finite variance, so a cell of few records may have any value; it is clipped to the label range
+    where scores are made of it. A count below one is taken for one.
+
+    Parameters
+    ----------
+    estimates : Estimates
+
+    Returns
+    -------
+    ndarray of shape (n_cells, n_outputs)
+
+    Privacy
+    -------
+    Post-processing of reports.
+    """
+    return estimates.sums / np.maximum(estimates.counts, LEAST_COUNT)[:, np.newaxis]
 
 
 def raw_scores(means: NDArray[np.float64], labels: Labels) -> NDArray[np.float64]:
