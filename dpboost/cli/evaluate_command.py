@@ -10,11 +10,12 @@ see need no epsilon: predict them and use any other tool.
 from __future__ import annotations
 
 import argparse
+from fractions import Fraction
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.budgeting import Budget
 from dpboost.cli.model_rows import rows_of
+from dpboost.cli.spending import add_spending, own_budget, spending_of
 from dpboost.cli.table_files import (
     label_column,
     read_file,
@@ -37,8 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--schema", metavar="FILE", required=True, help="that of the fit: schema or data dictionary"
     )
-    parser.add_argument("--epsilon", type=float, required=True, help="budget of the scores")
-    parser.add_argument("--delta", type=float, default=0.0, help="default 0: pure epsilon")
+    add_spending(parser, what="budget of the scores", delta=0.0)
     parser.add_argument("--metrics", metavar="LIST", help="such as auc,accuracy; default: all")
     parser.add_argument("--groups", metavar="COLUMN", help="judge by its declared values as well")
     parser.add_argument("--user", metavar="COLUMN", help="whose row it is: protects users")
@@ -47,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate, and print scores and what they cost."""
+    budget, fraction = spending_of(options)
+    if budget is None:
+        budget, fraction = own_budget(options), Fraction(1)
     schema, dictionary = read_schema(options.schema, options.target)
     target = target_of(options.target, dictionary)
     user_column = user_column_of(options.user, options.rows_per_user, dictionary)
@@ -56,15 +59,12 @@ def run(options: argparse.Namespace) -> None:
     task = "classification" if isinstance(model, SavedClassifier) else "regression"
     labels = label_column(y, schema, task)
     groups = _groups(options.groups, X, schema)
-    budget = Budget(
-        epsilon=options.epsilon, delta=options.delta, rows_per_user=options.rows_per_user
-    )
     found = evaluate(
         model,
         rows_of(booster, X, options.data),
         labels,
         budget=budget,
-        fraction=1,
+        fraction=fraction,
         metrics=None if options.metrics is None else options.metrics.split(","),
         groups=groups,
         user_ids=None if users is None else users.to_numpy(),

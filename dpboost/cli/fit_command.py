@@ -8,16 +8,20 @@ between tables with the same column types. With --holdout the model is also judg
 rows that secret coins set aside and that train nothing; the scores have the same epsilon, in
 parallel.
 
+With --budget FILE the fit is charged to a budget, which "dpboost budget" opens and shows, in place
+of an epsilon of its own. A model that is there is never replaced without --force.
+
   dpboost fit data.csv --target income --schema dictionary.csv --epsilon 1 -o model.txt
 """
 
 from __future__ import annotations
 
 import argparse
+from fractions import Fraction
 from typing import Any
 
-from dpboost.budgeting import Budget
 from dpboost.cli.output_files import check_outputs
+from dpboost.cli.spending import add_spending, own_budget, spending_of
 from dpboost.cli.table_files import (
     label_column,
     read_file,
@@ -40,8 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="COLUMN", help="column to predict, if not in the schema"
     )
     parser.add_argument("--schema", metavar="FILE", help="schema in JSON, or data dictionary")
-    parser.add_argument("--epsilon", type=float, required=True, help="budget of the model")
-    parser.add_argument("--delta", type=float, default=1e-6, help="default 1e-6; 0: pure epsilon")
+    add_spending(parser, what="budget of the model", delta=1e-6)
     parser.add_argument(
         "--assume-types",
         action="store_true",
@@ -55,11 +58,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--holdout", type=float, metavar="PART", help="part of the rows, to judge")
     parser.add_argument("--html", metavar="FILE", help="page of the model: guarantee and shapes")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
+    parser.add_argument("--force", action="store_true", help="replace a model that is there")
 
 
 def run(options: argparse.Namespace) -> None:
     """Train, save and say what holds."""
-    check_outputs(options.output, options.html)
+    kept = None if options.force else options.output
+    check_outputs(options.output, options.html, keep=kept)
+    budget, fraction = spending_of(options)
     schema, dictionary = read_schema(options.schema, options.target)
     target = target_of(options.target, dictionary)
     task = task_of(options.task, schema)
@@ -69,17 +75,17 @@ def run(options: argparse.Namespace) -> None:
     X = typed_features(X, schema, dictionary, assume_types=options.assume_types)
     model = _model(options, task, schema)
     more: dict[str, Any] = {} if users is None else {"user_ids": users.to_numpy()}
-    if options.holdout is None:
-        model.fit(X, labels, **more)
-        _save(model, options)
-        return
-    budget = Budget(
-        epsilon=options.epsilon, delta=options.delta, rows_per_user=options.rows_per_user
-    )
-    model.fit(X, labels, budget=budget, fraction=1, holdout=options.holdout, **more)
+    if options.holdout is not None:
+        more["holdout"] = options.holdout
+        if budget is None:
+            budget, fraction = own_budget(options), Fraction(1)
+    if budget is not None:
+        more |= {"budget": budget, "fraction": fraction}
+    model.fit(X, labels, **more)
     _save(model, options)
-    print()
-    print(evaluate(model, budget=budget, fraction=1))
+    if options.holdout is not None:
+        print()
+        print(evaluate(model, budget=budget, fraction=fraction))
 
 
 def _save(model: Any, options: argparse.Namespace) -> None:
@@ -92,13 +98,13 @@ def _save(model: Any, options: argparse.Namespace) -> None:
 def _model(options: argparse.Namespace, task: str, schema: Schema) -> Any:
     kind = DPBoostClassifier if task == "classification" else DPBoostRegressor
     parameters = {
-        "epsilon": options.epsilon,
-        "delta": options.delta,
         "recipe": options.recipe,
         "rows_per_user": options.rows_per_user,
         "schema": schema,
         "assume_public": ("column_types", "classes") if options.assume_types else ("classes",),
     }
+    if options.budget is None:
+        parameters |= {"epsilon": options.epsilon, "delta": options.delta}
     if options.trees is not None:
         parameters["n_estimators"] = options.trees
     return kind(**parameters)

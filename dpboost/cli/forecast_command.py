@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from dpboost._utils.validation import InvalidParameterError
+from dpboost.cli.output_files import save_picture
 from dpboost.cli.table_files import (
     label_column,
     read_file,
@@ -60,17 +60,4 @@ def run(options: argparse.Namespace) -> None:
     )
     print(found)
     if options.plot is not None:
-        _draw(found, options.plot)
-
-
-def _draw(found: object, path: str) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("--plot needs matplotlib: pip install 'dpboost[plot]'.") from error
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    found.plot(figure.subplots())  # type: ignore[attr-defined]
-    try:
-        figure.savefig(path)
-    except ValueError as error:
-        raise InvalidParameterError(f"--plot {path}: {error}.") from None
+        save_picture(options.plot, found.plot)

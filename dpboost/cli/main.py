@@ -11,6 +11,8 @@ from types import ModuleType
 import dpboost
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import (
+    budget_command,
+    check_command,
     coordinate_command,
     evaluate_command,
     fit_command,
@@ -31,6 +33,8 @@ from dpboost.reporting.certificate_form import CertificateError
 #: In the order in which a user needs them.
 COMMANDS: dict[str, ModuleType] = {
     "schema": schema_command,
+    "check": check_command,
+    "budget": budget_command,
     "forecast": forecast_command,
     "fit": fit_command,
     "predict": predict_command,
@@ -50,12 +54,14 @@ _EPILOG = """\
 An hour with a table of one's own:
 
   dpboost schema data.csv -o dictionary.csv     names and types, to be filled in from the codebook
+  dpboost check data.csv --schema dictionary.csv  a private look: what would be clipped or dropped
   dpboost fit data.csv --target income --schema dictionary.csv --epsilon 1 -o model.txt
   dpboost report model.txt --html report.html   who is protected, from whom, and how much
   dpboost predict model.txt new.csv -o predictions.csv
 
 Before and after it:
 
+  dpboost budget table.budget --epsilon 3       one epsilon for every fit and score of a table
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
   dpboost verify certificate.json model.txt     whether the guarantee follows from the noise

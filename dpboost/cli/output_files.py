@@ -1,27 +1,35 @@
-"""Files that a command will write, looked at before it spends anything."""
+"""Files that a command writes, looked at before it spends anything."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 
 
-def check_outputs(*paths: str | None) -> None:
+def check_outputs(*paths: str | None, keep: str | None = None) -> None:
     """Refuse files that cannot be written, while nothing has been drawn.
 
     Parameters
     ----------
     paths : str or None
         ``None`` is no file.
+    keep : str, optional
+        One more file, which must not be there yet.
 
     Raises
     ------
     InvalidParameterError
-        For a folder that is not there or may not be written to, and for a folder in the place of
-        a file.
+        For a folder that is not there or may not be written to, for a folder in the place of a
+        file, and for a file that is to be kept.
     """
-    for path in paths:
+    if keep is not None and os.path.isfile(keep):
+        raise InvalidParameterError(
+            f"The file {keep!r} is there already: name another one, or replace it by --force."
+        )
+    for path in (*paths, keep):
         if path is None:
             continue
         folder = os.path.dirname(os.path.abspath(path))
@@ -34,3 +42,32 @@ def check_outputs(*paths: str | None) -> None:
         else:
             continue
         raise InvalidParameterError(f"The file {path!r} cannot be written: {fault}.")
+
+
+def save_picture(path: str, draw: Callable[[Any], object]) -> None:
+    """Draw on axes and save the picture.
+
+    Parameters
+    ----------
+    path : str
+        Its ending says which format it gets.
+    draw : callable
+        Gets the axes.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    InvalidParameterError
+        For a format that matplotlib does not know.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("--plot needs matplotlib: pip install 'dpboost[plot]'.") from error
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    draw(figure.subplots())
+    try:
+        figure.savefig(path)
+    except ValueError as error:
+        raise InvalidParameterError(f"--plot {path}: {error}.") from None

@@ -2,9 +2,10 @@
 
 Columns that the model does not know, the target among them, are ignored. A regression gives
 "prediction", two classes "probability" (of the second class), more of them "probability_0" and so
-on, in the order of the classes.
+on, in the order of the classes. With the schema of the fit, classes have their names: "prediction"
+is the most probable one, "probability_NAME" the probability of each.
 
-  dpboost predict model.txt new.csv -o predictions.csv
+  dpboost predict model.txt new.csv --schema dictionary.csv --id patient -o predictions.csv
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.model_rows import rows_of
-from dpboost.cli.table_files import pandas, read_file, write_csv
-from dpboost.evaluating.saved_model import objective_of
+from dpboost.cli.output_files import check_outputs
+from dpboost.cli.table_files import pandas, read_file, read_schema, write_csv
+from dpboost.evaluating.saved_model import SavedClassifier, objective_of, saved_model
 from dpboost.lightgbm.booster import Booster
 
 
@@ -24,24 +27,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost predict``."""
     parser.add_argument("model", help="model text, of dpboost or of LightGBM")
     parser.add_argument("data", help="CSV or Parquet file")
+    parser.add_argument("--schema", metavar="FILE", help="that of the fit, for names of classes")
+    parser.add_argument("--target", metavar="COLUMN", help="column that was predicted")
+    parser.add_argument("--id", metavar="COLUMN", help="column of the file to be written first")
     parser.add_argument("-o", "--output", metavar="FILE", help="CSV; printed without it")
 
 
 def run(options: argparse.Namespace) -> None:
     """Predict and write."""
+    check_outputs(options.output)
     booster = Booster(model_file=options.model)
+    classes = _classes(booster, options)
     table = read_file(options.data)
-    rows = rows_of(booster, table, options.data)
-    write_csv(_predictions(booster, rows), options.output)
+    if options.id is not None and options.id not in table.columns:
+        raise InvalidParameterError(f"The file {options.data!r} has no column {options.id!r}.")
+    found = _predictions(booster, rows_of(booster, table, options.data), classes)
+    if options.id is not None:
+        found.insert(0, options.id, table[options.id].to_numpy())
+    write_csv(found, options.output)
 
 
-def _predictions(booster: Any, rows: Any) -> Any:
+def _classes(booster: Booster, options: argparse.Namespace) -> list[str] | None:
+    """Return the names of the classes, where a schema says them."""
+    if options.schema is None:
+        return None
+    schema, dictionary = read_schema(options.schema, options.target)
+    target = options.target or (None if dictionary is None else dictionary.target)
+    model = saved_model(booster, schema, f"the target {target!r}")
+    return list(map(str, model.classes_)) if isinstance(model, SavedClassifier) else None
+
+
+def _predictions(booster: Any, rows: Any, classes: list[str] | None) -> Any:
     predicted = np.asarray(booster.predict(rows))
-    objective = objective_of(booster)
-    if predicted.ndim == 2:
+    binary = objective_of(booster).startswith("binary")
+    if classes is not None:
+        shares = np.column_stack([1 - predicted, predicted]) if binary else predicted
+        names = np.array(classes, dtype=object)[shares.argmax(axis=1)]
+        found = {"prediction": names}
+        found |= {f"probability_{name}": shares[:, k] for k, name in enumerate(classes)}
+    elif predicted.ndim == 2:
         found = {f"probability_{index}": column for index, column in enumerate(predicted.T)}
-    elif objective.startswith("binary"):
-        found = {"probability": predicted}
     else:
-        found = {"prediction": predicted}
+        found = {"probability" if binary else "prediction": predicted}
     return pandas().DataFrame(found)

@@ -42,3 +42,10 @@ def run(options: argparse.Namespace) -> None:
         "in ranges and values from the codebook, never from the rows.",
         file=sys.stderr,
     )
+    named = [entry.name for entry in dictionary.entries if entry.role == "ignore"]
+    if named:
+        print(
+            f"{', '.join(named)}: an identifier by name, with the role 'ignore'. Make it 'user' "
+            "if it says whose row it is, or clear it if it is a feature.",
+            file=sys.stderr,
+        )

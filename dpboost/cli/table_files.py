@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from importlib import import_module
 from typing import Any
 
@@ -110,24 +111,8 @@ def _separator(path: str) -> str:
 
 
 def read_schema(path: str | None, target: str | None) -> tuple[Schema, DataDictionary | None]:
-    """Read a schema in JSON, or a data dictionary in CSV or JSON.
-
-    Returns
-    -------
-    schema : Schema
-    dictionary : DataDictionary or None
-        With the roles of the columns, where the file is one.
-    """
-    if path is None:
-        return Schema(), None
-    if path.lower().endswith(".json"):
-        try:
-            return Schema.from_json(path), None
-        except InvalidParameterError as error:
-            if "one JSON object" not in str(error):
-                raise
-    dictionary = DataDictionary.from_file(path)
-    return Schema(**dictionary.schema_parts(target)), dictionary
+    """Read a schema in JSON, or a data dictionary in CSV or JSON; without a path nothing."""
+    return (Schema(), None) if path is None else Schema.from_file(path, target=target)
 
 
 def target_of(given: str | None, dictionary: DataDictionary | None) -> str:
@@ -197,7 +182,12 @@ def label_column(y: Any, schema: Schema, task: str) -> Any:
 
 
 def typed_features(
-    X: Any, schema: Schema, dictionary: DataDictionary | None, *, assume_types: bool
+    X: Any,
+    schema: Schema,
+    dictionary: DataDictionary | None,
+    *,
+    assume_types: bool = False,
+    keep_cells: bool = False,
 ) -> Any:
     """Return features with the types that a schema or a data dictionary declares.
 
@@ -208,6 +198,8 @@ def typed_features(
         Its types count also where a line has no range.
     assume_types : bool
         Whether the types of other columns are read off the cells.
+    keep_cells : bool
+        Whether values of categories that are not listed stay, for a look at the rows.
 
     Raises
     ------
@@ -222,16 +214,47 @@ def typed_features(
     numeric = {*map(str, schema.bounds), *map(str, schema.edges), *map(str, schema.integer)}
     numeric |= set() if dictionary is None else set(dictionary.numbers)
     declared = {str(name): values for name, values in schema.categories.items()}
-    open_columns = [str(name) for name in X.columns if name not in {*numeric, *declared}]
-    if open_columns and not assume_types:
-        raise InvalidParameterError(
+    learned = set() if dictionary is None else set(dictionary.learned)
+    names = [str(name) for name in X.columns]
+    open_columns = [name for name in names if name not in {*numeric, *declared, *learned}]
+    problems = [] if dictionary is None else _problems(names, open_columns, dictionary)
+    if open_columns and dictionary is None:
+        problems = [
             f"The schema declares no type of {', '.join(open_columns)}, and one row could change a "
             "type that is read off the cells. Declare the columns: a type in the data dictionary "
-            "is enough for numbers (dpboost schema DATA writes one to fill in), text needs its "
-            "values. Or pass --assume-types: the guarantee is then limited to tables whose cells "
-            "give the same column types."
+            "is enough for numbers and for categories (dpboost schema DATA writes one to fill in)."
+        ]
+    if open_columns and not assume_types:
+        problems.append(
+            "Or pass --assume-types: the guarantee is then limited to tables whose cells give the "
+            "same column types."
         )
-    return typed(X, declared, numeric)
+    elif not _missing(names, dictionary):
+        problems = []
+    if problems:
+        raise InvalidParameterError("\n".join(problems))
+    return typed(X, declared, numeric, learned, keep_cells=keep_cells)
+
+
+def _missing(names: Sequence[str], dictionary: DataDictionary | None) -> list[str]:
+    """Return the features of a dictionary that a table does not have."""
+    return [] if dictionary is None else [n for n in dictionary.features if n not in names]
+
+
+def _problems(
+    names: Sequence[str], open_columns: Sequence[str], dictionary: DataDictionary
+) -> list[str]:
+    """Return what has to be mended before a table fits a dictionary: a line for each column."""
+    types = {entry.name: entry.type for entry in dictionary.entries}
+    lines = [
+        f"  {name}: the file has no such column; take its line out, or give it the role 'ignore'"
+        for name in _missing(names, dictionary)
+    ]
+    for name in open_columns:
+        what = "is text" if types[name] == "text" else "has no type"
+        cures = "its type 'category' (without values they are learned privately), or its role "
+        lines.append(f"  {name}: {what}; make {cures}'ignore' or 'user'")
+    return ["The data dictionary and the file do not fit together:", *lines] if lines else []
 
 
 def split_columns(
@@ -245,7 +268,8 @@ def split_columns(
     target : str
         Column of the labels.
     dictionary : DataDictionary or None
-        Says which columns take no part.
+        Says which columns are features. What it does not name is left out, with a line that says
+        so.
     user_column : str or None
         Column that says whose row it is.
 
@@ -254,7 +278,6 @@ def split_columns(
     InvalidParameterError
         For a column that the table does not have.
     """
-    ignored = set() if dictionary is None else set(dictionary.ignored)
     for name in (target, *([user_column] if user_column else [])):
         if name not in table.columns:
             listed = ", ".join(map(str, table.columns))
@@ -262,11 +285,27 @@ def split_columns(
                 f"The file has no column {name!r}. Its columns are {listed}."
             )
     users = None if user_column is None else table[user_column]
-    left_out = {target, user_column} | ignored
-    return table[[name for name in table.columns if name not in left_out]], table[target], users
+    features = [name for name in table.columns if name not in {target, user_column}]
+    if dictionary is not None:
+        known = {entry.name for entry in dictionary.entries}
+        unknown = [str(name) for name in features if name not in known]
+        if unknown:
+            print(
+                f"left out, because the data dictionary does not name them: {', '.join(unknown)}",
+                file=sys.stderr,
+            )
+        features = [name for name in features if name in set(dictionary.features)]
+    return table[features], table[target], users
 
 
-def typed(table: Any, declared: Mapping[str, Sequence[Any]], numeric: set[str]) -> Any:
+def typed(
+    table: Any,
+    declared: Mapping[str, Sequence[Any]],
+    numeric: set[str],
+    learned: Set[str] = frozenset(),
+    *,
+    keep_cells: bool = False,
+) -> Any:
     """Return a table whose columns have declared types; text in others is tried as numbers.
 
     Parameters
@@ -276,6 +315,10 @@ def typed(table: Any, declared: Mapping[str, Sequence[Any]], numeric: set[str]) 
         Categories by column; they become categorical columns.
     numeric : set of str
         Columns that are declared as numbers: a cell that is none counts as missing.
+    learned : set of str
+        Columns of categories whose values a fit learns: their cells are text.
+    keep_cells : bool
+        Whether declared categories stay cells, those that are not listed among them.
 
     Returns
     -------
@@ -291,10 +334,16 @@ def typed(table: Any, declared: Mapping[str, Sequence[Any]], numeric: set[str]) 
                 column = column if column.dtype.kind in "iufb" else _numbers(column)
             elif column.dtype.kind == "O" or str(column.dtype).startswith("str"):
                 column = column.map(_stripped)
+            if keep_cells:
+                found[name] = column
+                continue
             # Masked first: pandas warns of values that are not listed, and a warning tells.
             found[name] = library.Categorical(column.where(column.isin(values)), categories=values)
         elif name in numeric:
             found[name] = _numbers(column)
+        elif name in learned:
+            text = column.map(lambda cell: str(cell).strip(), na_action="ignore")
+            found[name] = text.astype("category")
         elif column.dtype.kind in "OUST" or str(column.dtype).startswith("str"):
             found[name] = _guess(column)
         else:

@@ -47,6 +47,13 @@ _HEADERS = {
 #: Headers of a file that this library writes.
 COLUMNS = tuple(_HEADERS)
 
+#: First line of a CSV file that this library writes; lines that begin so are not read.
+COMMENT = "#"
+HINT = (
+    f"{COMMENT} type: {'; '.join(TYPES)}. role: {'; '.join(ROLES)} (empty: feature). A category "
+    "without values is learned privately."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnEntry:
@@ -144,9 +151,18 @@ class DataDictionary:
         return next((entry.name for entry in self.entries if entry.role == "user"), None)
 
     @property
-    def ignored(self) -> tuple[str, ...]:
-        """Names of columns that take no part."""
-        return tuple(entry.name for entry in self.entries if entry.role == "ignore")
+    def features(self) -> tuple[str, ...]:
+        """Names of the columns that take part, without the target and the user."""
+        return tuple(entry.name for entry in self.entries if entry.role == "feature")
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """Names of categories without values, which a fit learns privately."""
+        return tuple(
+            e.name
+            for e in self.entries
+            if e.type == "category" and not e.values and e.role == "feature"
+        )
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -166,12 +182,13 @@ class DataDictionary:
         Returns
         -------
         dict
-            With ``bounds``, ``categories``, ``integer``, and ``classes`` or ``label_bounds``.
+            With ``bounds``, ``categories``, ``integer``, and ``classes`` or ``label_bounds``. A
+            category without values is left open: a fit learns it privately.
 
         Raises
         ------
         InvalidParameterError
-            For half a range, for a category without values, and for a target that has no line.
+            For half a range, and for a target that has no line.
         """
         target = target or self.target
         names = [entry.name for entry in self.entries]
@@ -192,12 +209,7 @@ class DataDictionary:
                 continue
             if entry.values:
                 parts["categories"][entry.name] = entry.values
-            elif entry.type == "category":
-                raise InvalidParameterError(
-                    f"The data dictionary lists no values for the category {entry.name!r}: give "
-                    "them, separated by '|', leave its type open, or let it be ignored."
-                )
-            else:
+            elif entry.type != "category":
                 if bounds is not None:
                     parts["bounds"][entry.name] = bounds
                 if entry.type in ("integer", "boolean"):
@@ -238,16 +250,19 @@ class DataDictionary:
     def from_csv_text(cls, text: str) -> DataDictionary:
         """Read the text of a CSV file, separated by commas, semicolons or tabs.
 
-        Lines end by a line feed, a carriage return or both.
+        Lines end by a line feed, a carriage return or both. Those that begin with ``#`` are
+        comments.
 
         Raises
         ------
         InvalidParameterError
             For text that is no CSV, and as `from_lines`.
         """
-        lines = io.StringIO(text, newline=None)
-        separator = max(",;\t", key=lines.readline().count)
-        lines.seek(0)
+        lines = list(io.StringIO(text, newline=None))
+        # A spreadsheet may have put quotation marks around a comment.
+        while lines and lines[0].lstrip('"').startswith(COMMENT):
+            del lines[0]
+        separator = max(",;\t", key=(lines or [""])[0].count)
         try:
             return cls.from_lines(csv.DictReader(lines, delimiter=separator))
         except csv.Error as error:
@@ -293,8 +308,9 @@ class DataDictionary:
         ]
 
     def to_csv_text(self) -> str:
-        """Return the CSV file that `from_csv_text` reads."""
+        """Return the CSV file that `from_csv_text` reads; it begins with the words to use."""
         file = io.StringIO()
+        file.write(f"{HINT}\n")
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         for entry in self.entries:

@@ -141,8 +141,9 @@ class Schema:
 
         Parameters
         ----------
-        value : None, Schema, dict, or str or path of a JSON file
-            ``None`` declares nothing; a dict has the parameters of `Schema` as keys.
+        value : None, Schema, dict, or str or path
+            ``None`` declares nothing; a dict has the parameters of `Schema` as keys; a path is that
+            of a schema in JSON or of a data dictionary in CSV or JSON.
 
         Returns
         -------
@@ -160,9 +161,12 @@ class Schema:
         if isinstance(value, Mapping):
             return cls.from_dict(value)
         if isinstance(value, (str, os.PathLike)):
-            return cls.from_json(value)
+            return cls.from_file(value)[0]
         raise refuse(
-            "schema", "dpboost", "None, a Schema, a dict or the path of a JSON file", value
+            "schema",
+            "dpboost",
+            "None, a Schema, a dict or the path of a schema or data dictionary",
+            value,
         )
 
     @classmethod
@@ -220,6 +224,38 @@ class Schema:
                 f"The schema file {os.fspath(path)!r} must hold one JSON object."
             )
         return cls.from_dict(content)
+
+    @classmethod
+    def from_file(
+        cls, path: str | os.PathLike[str], *, target: str | None = None
+    ) -> tuple[Schema, DataDictionary | None]:
+        """Read a schema in JSON, or a data dictionary in CSV or JSON.
+
+        Parameters
+        ----------
+        path : str or path
+        target : str, optional
+            Column to predict, where no line of a dictionary says so.
+
+        Returns
+        -------
+        schema : Schema
+        dictionary : DataDictionary or None
+            With the roles of the columns, where the file is one.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a file that cannot be read, and for lines that are not understood.
+        """
+        if os.fspath(path).lower().endswith(".json"):
+            try:
+                return cls.from_json(path), None
+            except InvalidParameterError as error:
+                if "one JSON object" not in str(error):
+                    raise
+        dictionary = DataDictionary.from_file(path)
+        return cls(**dictionary.schema_parts(target)), dictionary
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to a JSON file that `from_json` reads; an old one stays on failure."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from dpboost._utils.validation import refuse
 from dpboost.schema.data_dictionary import ColumnEntry, DataDictionary
 
+# Names that say what they are: id, ID, patient_id, customerID, orderId, uuid.
+_IDENTIFIER = re.compile(r"(^|[_ .-])(id|uuid|guid)$|^(ID|Id|UUID|GUID)$|[a-z](ID|Id)$", re.ASCII)
 _KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "number", "M": "date"}
 
 
@@ -16,7 +19,9 @@ def schema_template(X: Any, path: str | os.PathLike[str] | None = None) -> DataD
 
     Ranges and values are empty: they come from a codebook, from the law or from physics. Types
     are those that the table's columns have; columns of text keep the type ``text`` until their
-    values are listed and their type is ``category``.
+    type is ``category``. A column whose name is that of an identifier (``id``, ``patient_id``,
+    ``customerID``) gets the role ``ignore``: make it ``user`` if it says whose row it is, or clear
+    it if it is a feature.
 
     Parameters
     ----------
@@ -42,11 +47,10 @@ def schema_template(X: Any, path: str | os.PathLike[str] | None = None) -> DataD
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"age": [34, 52], "unit": ["A", "B"]})
-    >>> print(schema_template(table).to_csv_text())
-    name,type,lower,upper,values,role,description
-    age,integer,,,,,
-    unit,text,,,,,
-    <BLANKLINE>
+    >>> schema_template(table)
+    name  type     lower  upper  values  role  description
+    age   integer
+    unit  text
     """
     dictionary = DataDictionary(tuple(_entries(X)))
     if path is not None:
@@ -57,13 +61,15 @@ def schema_template(X: Any, path: str | os.PathLike[str] | None = None) -> DataD
 def _entries(X: Any) -> list[ColumnEntry]:
     if hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas, polars
         dtypes = list(getattr(X.dtypes, "tolist", lambda: X.dtypes)())
-        return [
-            ColumnEntry(name=str(name), type=_type(dtype))
-            for name, dtype in zip(X.columns, dtypes, strict=True)
-        ]
+        return [_entry(str(name), dtype) for name, dtype in zip(X.columns, dtypes, strict=True)]
     if hasattr(X, "schema") and hasattr(X, "column_names"):  # pyarrow
-        return [ColumnEntry(name=field.name, type=_type(field.type)) for field in X.schema]
+        return [_entry(field.name, field.type) for field in X.schema]
     raise refuse("X", "schema_template", "a DataFrame, whose columns have names", type(X).__name__)
+
+
+def _entry(name: str, dtype: Any) -> ColumnEntry:
+    role = "ignore" if _IDENTIFIER.search(name) else "feature"
+    return ColumnEntry(name=name, type=_type(dtype), role=role)
 
 
 def _type(dtype: Any) -> str:

@@ -53,7 +53,8 @@ def test_the_dictionary_of_the_page_on_bounds_is_read():
     (text,) = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     dictionary = DataDictionary.from_csv_text(text)
     assert {entry.type for entry in dictionary.entries} == {"integer", "category", "date", "text"}
-    assert (dictionary.user_column, dictionary.ignored) == ("patient", ("note",))
+    assert dictionary.user_column == "patient"
+    assert "note" not in dictionary.features
     assert dictionary.schema_parts()["classes"] == ("no", "yes")
 
 

@@ -20,6 +20,7 @@ from dpboost import DPBoostClassifier
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import fit_command
 from dpboost.cli.main import COMMANDS, help_of, main
+from dpboost.cli.spending import spending_of
 from dpboost.cli.table_files import (
     label_column,
     read_file,
@@ -70,7 +71,7 @@ def fit(folder, *more, data="data.csv"):
     model = folder / "model.txt"
     users = [] if "--rows-per-user" in more else ["--rows-per-user", "3"]
     given = [*arguments, "--epsilon", "8", "--delta", "1e-6", "--trees", "40", *users, *more]
-    return main([*given, "-o", str(model)]), model
+    return main([*given, "--force", "-o", str(model)]), model
 
 
 def test_from_a_file_to_predictions(folder, capsys):
@@ -134,7 +135,8 @@ def test_regression_has_predictions(folder, capsys):
 def test_schema_writes_names_and_types_and_no_value(folder, capsys):
     assert main(["schema", str(folder / "data.csv")]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[1] == "age,integer,,,,,"
+    assert out.splitlines()[2] == "age,integer,,,,,"
+    assert "learned privately" in out.splitlines()[0]
     assert "free text" not in out
     target = folder / "written.csv"
     assert main(["schema", str(folder / "data.csv"), "-o", str(target)]) == 0
@@ -216,6 +218,7 @@ def test_a_dictionary_that_was_filled_in_is_not_replaced(folder, capsys):
 def test_the_defaults_are_those_of_the_estimators():
     options = fit_command_options("--epsilon", "1")
     default = DPBoostClassifier().get_params()
+    assert spending_of(options) == (None, None)
     assert (options.delta, options.recipe) == (default["delta"], default["recipe"])
 
 
@@ -454,3 +457,123 @@ def test_a_party_reads_weights_and_persons_from_columns_of_its_file(tmp_path):
     for more, message in wrong:
         with pytest.raises(InvalidParameterError, match=message):
             party_of({**settings, **more})
+
+
+@pytest.fixture(scope="module")
+def churn(tmp_path_factory):
+    """Return a folder with a table as it comes: an identifier, text, a blank number."""
+    where = tmp_path_factory.mktemp("churn")
+    rng = np.random.default_rng(1)
+    n = 3000
+    months = rng.integers(0, 73, n)
+    contract = rng.choice(["Month-to-month", "One year", "Two year"], n, p=[0.55, 0.21, 0.24])
+    charges = np.round(rng.uniform(18, 119, n), 2)
+    total = [" " if not m else f"{m * c:.2f}" for m, c in zip(months, charges, strict=True)]
+    leaves = rng.random(n) < np.where(contract == "Month-to-month", 0.75 - months / 100, 0.05)
+    pd.DataFrame(
+        {
+            "customerID": [f"{k:04d}-XY" for k in range(n)],
+            "tenure": months,
+            "Contract": contract,
+            "MonthlyCharges": charges,
+            "TotalCharges": total,
+            "Churn": np.where(leaves, "Yes", "No"),
+        }
+    ).to_csv(where / "churn.csv", index=False)
+    return where
+
+
+def test_three_commands_from_a_table_to_a_certificate(churn, capsys):
+    dictionary, model = churn / "dictionary.csv", churn / "model.txt"
+    assert main(["schema", str(churn / "churn.csv"), "-o", str(dictionary)]) == 0
+    assert "customerID" in capsys.readouterr().err
+    text = dictionary.read_text()
+    assert "customerID,text,,,,ignore," in text
+    fit_it = ["fit", str(churn / "churn.csv"), "--schema", str(dictionary), "--epsilon", "4"]
+    fit_it += ["--holdout", "0.3", "-o", str(model)]
+    # What is left to the user is said at once, for all columns.
+    text = text.replace("Churn,text,,,,,", "Churn,category,,,No|Yes,target,")
+    dictionary.write_text(text)
+    assert main(fit_it) == 2
+    said = capsys.readouterr().err
+    assert "Contract: is text; make its type 'category'" in said
+    assert "TotalCharges" not in said  # a number, blank where there is none
+    text = text.replace("Contract,text", "Contract,category")
+    text = text.replace("TotalCharges,number,,", "TotalCharges,number,0,9000")
+    dictionary.write_text(text)
+    assert main(["check", str(churn / "churn.csv"), "--schema", str(dictionary)]) == 0
+    assert "TotalCharges" in capsys.readouterr().out
+    assert main(fit_it) == 0
+    printed = capsys.readouterr().out
+    assert float(re.search(r"^  auc\s+([0-9.]+)", printed, re.MULTILINE)[1]) > 0.7
+    certificate = churn / "certificate.json"
+    assert main(["report", str(model), "--certificate", str(certificate)]) == 0
+    assert json.loads(certificate.read_text())["guarantee"]["epsilon_float"] == 4
+    # The learned values are in the model, so that stock LightGBM reads the text of new rows.
+    capsys.readouterr()
+    ask = ["predict", str(model), str(churn / "churn.csv"), "--schema", str(dictionary)]
+    assert main([*ask, "--id", "customerID"]) == 0
+    header, first = capsys.readouterr().out.splitlines()[:2]
+    assert header == "customerID,prediction,probability_No,probability_Yes"
+    name, label, no, yes = first.split(",")
+    assert name == "0000-XY"
+    assert label == ("Yes" if float(yes) > float(no) else "No")
+
+
+def test_a_model_is_replaced_only_by_force(churn, capsys):
+    model = churn / "there.txt"
+    model.write_text("a year of work")
+    code = main(["fit", str(churn / "churn.csv"), "--epsilon", "1", "-o", str(model)])
+    assert code == 2
+    assert "--force" in capsys.readouterr().err
+    assert model.read_text() == "a year of work"
+
+
+def test_columns_without_a_line_are_left_out_and_named(churn, capsys):
+    dictionary = churn / "few.csv"
+    dictionary.write_text(
+        "name,type,lower,upper,values,role\ntenure,integer,0,72,,\nChurn,category,,,No|Yes,target\n"
+        "age,integer,0,120,,\n"
+    )
+    given = ["fit", str(churn / "churn.csv"), "--schema", str(dictionary), "--epsilon", "4"]
+    given += ["--trees", "5", "-o", str(churn / "few.txt"), "--force"]
+    assert main(given) == 2
+    assert "age: the file has no such column" in capsys.readouterr().err
+    dictionary.write_text(dictionary.read_text().replace("age,integer,0,120,,\n", ""))
+    assert main(given) == 0
+    left_out = "customerID, Contract, MonthlyCharges, TotalCharges"
+    assert f"does not name them: {left_out}" in capsys.readouterr().err
+    assert lightgbm.Booster(model_file=str(churn / "few.txt")).feature_name() == ["tenure"]
+
+
+def test_a_budget_is_charged_by_fits_and_scores_and_refuses_more(folder, tmp_path, capsys):
+    budget, model = tmp_path / "table.budget", tmp_path / "model.txt"
+    assert main(["budget", str(budget), "--epsilon", "8", "--rows-per-user", "3"]) == 0
+    known = ["--schema", str(folder / "dictionary.csv"), "--budget", str(budget)]
+    fit_it = ["fit", str(folder / "data.csv"), *known, "--trees", "20", "-o", str(model)]
+    assert main([*fit_it, "--fraction", "1/2"]) == 0
+    judged = ["evaluate", str(model), str(folder / "data.csv"), *known, "--metrics", "auc"]
+    assert main([*judged, "--fraction", "0.25"]) == 0
+    assert main([*fit_it, "--fraction", "1/2", "--force"]) == 2
+    capsys.readouterr()
+    picture = tmp_path / "spent.png"
+    assert main(["budget", str(budget), "--plot", str(picture)]) == 0
+    assert "Gaussian account: 25 % left" in capsys.readouterr().out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "--epsilon, or --budget FILE"),
+        (["--epsilon", "1", "--budget", "b"], "--epsilon, or --budget FILE"),
+        (["--epsilon", "1", "--fraction", "1/2"], "give --budget FILE too"),
+        (["--budget", "b"], "--fraction PART"),
+        (["--budget", "b", "--fraction", "1/2", "--delta", "0"], "no --delta"),
+        (["--budget", "absent", "--fraction", "1/2"], "absent"),
+    ],
+)
+def test_what_may_be_spent_is_said_once(folder, tmp_path, capsys, given, message):
+    data, model = str(folder / "data.csv"), str(tmp_path / "model.txt")
+    assert main(["fit", data, *given, "-o", model]) == 2
+    assert message in capsys.readouterr().err

@@ -7,6 +7,7 @@ import pytest
 
 from dpboost import DataDictionary, Schema
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.schema.data_dictionary import ROLES, TYPES
 
 HOSPITAL = """name,type,lower,upper,values,role,description
 age,integer,0,120,,,years
@@ -48,7 +49,7 @@ def test_roles_name_columns():
     dictionary = DataDictionary.from_csv_text(HOSPITAL)
     assert dictionary.target == "outcome"
     assert dictionary.user_column == "patient"
-    assert dictionary.ignored == ("note",)
+    assert "note" not in dictionary.features
 
 
 def test_a_numeric_target_gives_label_bounds():
@@ -131,7 +132,6 @@ def test_lines_that_are_not_understood_are_refused(text, message):
     ("text", "message"),
     [
         ("name,lower\na,1\n", "one end of the range of 'a'"),
-        ("name,type\na,category\n", "no values for the category 'a'"),
         ("name\na\n", "no line for the target 'b'"),
     ],
 )
@@ -212,3 +212,31 @@ def test_a_type_alone_declares_a_number():
     assert found.numbers == ("a", "b", "c", "d")
     assert found.schema_parts()["integer"] == ["a", "d"]
     assert found.schema_parts()["bounds"] == {"d": (0.0, 1.0)}
+
+
+def test_a_category_without_values_is_left_to_the_fit():
+    dictionary = DataDictionary.from_csv_text(
+        "name,type,values,role\na,category,,\nb,category,x|y,\n"
+    )
+    assert dictionary.learned == ("a",)
+    assert dictionary.schema_parts()["categories"] == {"b": ("x", "y")}
+
+
+@pytest.mark.parametrize("mark", ["{}", '"{}",,,'])
+def test_a_file_begins_with_the_words_to_use_and_is_read_again(tmp_path, mark):
+    dictionary = DataDictionary.from_csv_text(HOSPITAL)
+    path = tmp_path / "dictionary.csv"
+    dictionary.to_file(path)
+    first, _, rest = path.read_text().partition("\n")
+    assert all(word in first for word in (*TYPES, *ROLES))
+    path.write_text(mark.format(first) + "\n" + rest)  # as a spreadsheet may save it
+    assert DataDictionary.from_file(path) == dictionary
+
+
+def test_a_schema_may_be_the_path_of_a_dictionary(tmp_path):
+    dictionary = DataDictionary.from_csv_text(HOSPITAL)
+    for name in ("dictionary.csv", "dictionary.json"):
+        dictionary.to_file(tmp_path / name)
+        schema = Schema.coerce(tmp_path / name)
+        assert schema == Schema(**dictionary.schema_parts())
+    assert Schema.from_file(tmp_path / "dictionary.csv")[1] == dictionary

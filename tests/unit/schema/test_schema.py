@@ -112,7 +112,7 @@ def test_coerce():
     assert Schema.coerce(schema) is schema
     assert Schema.coerce(None) == Schema()
     assert Schema.coerce({"bounds": {"a": [0, 1]}}) == Schema(bounds={"a": (0, 1)})
-    with pytest.raises(InvalidParameterError, match="path of a JSON file"):
+    with pytest.raises(InvalidParameterError, match="path of a schema or data dictionary"):
         Schema.coerce(3)
     with pytest.raises(InvalidParameterError, match="Did you mean 'bounds'"):
         Schema.coerce({"bound": {}})

@@ -1,0 +1,51 @@
+"""Open a budget for a table, or show what was charged to it.
+
+A budget is one epsilon for everything that is released of a table: fits, scores, scores of rows
+held out. Its file gets a line before each draw, and refuses what does not fit any more. With
+--epsilon a new file is made; without, a file is shown.
+
+  dpboost budget table.budget --epsilon 3 --delta 1e-6 --table "patients 2026"
+  dpboost fit data.csv --schema dictionary.csv --budget table.budget --fraction 1/2 -o model.txt
+  dpboost budget table.budget --plot spent.png
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.budgeting import Budget, plot_privacy_budget
+from dpboost.cli.output_files import check_outputs, save_picture
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``dpboost budget``."""
+    parser.add_argument("budget", metavar="FILE", help="file of the budget")
+    parser.add_argument("--epsilon", type=float, help="make the file: epsilon of everything")
+    parser.add_argument("--delta", type=float, help="of everything, default 1e-6; 0: pure epsilon")
+    parser.add_argument("--rows-per-user", type=int, metavar="N", help="users are protected")
+    parser.add_argument("--table", metavar="NAME", help="what the table is called in reports")
+    parser.add_argument("--plot", metavar="FILE", help="draw it: a PNG or SVG file")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Make or show a budget."""
+    check_outputs(options.plot)
+    if options.epsilon is None:
+        given = (options.delta, options.rows_per_user, options.table)
+        if any(value is not None for value in given):
+            raise InvalidParameterError(
+                "--delta, --rows-per-user and --table are for a new budget: give --epsilon too."
+            )
+        budget = Budget.load(options.budget)
+    else:
+        budget = Budget(
+            epsilon=options.epsilon,
+            delta=1e-6 if options.delta is None else options.delta,
+            rows_per_user=options.rows_per_user,
+            table=options.table,
+        )
+        budget.save(options.budget)
+    print(budget)
+    if options.plot is not None:
+        save_picture(options.plot, lambda axes: plot_privacy_budget(budget, ax=axes))
