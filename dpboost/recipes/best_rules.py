@@ -41,7 +41,8 @@ class Line:
         right = next(key for key in keys if known < key)
         left = keys[keys.index(right) - 1]
         part = math.log(known / left) / math.log(right / left)
-        return self.points[left] * (self.points[right] / self.points[left]) ** part
+        ratio = self.points[right] / self.points[left]
+        return float(self.points[left] * ratio**part)
 
 
 def at(rule: Any, known: float) -> Any:

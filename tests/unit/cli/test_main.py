@@ -508,7 +508,7 @@ def test_three_commands_from_a_table_to_a_certificate(churn, capsys):
     assert float(re.search(r"^  auc\s+([0-9.]+)", printed, re.MULTILINE)[1]) > 0.7
     certificate = churn / "certificate.json"
     assert main(["report", str(model), "--certificate", str(certificate)]) == 0
-    assert json.loads(certificate.read_text())["guarantee"]["epsilon_float"] == 4
+    assert json.loads(certificate.read_text())["claim"]["epsilon"] == 4
     # The learned values are in the model, so that stock LightGBM reads the text of new rows.
     capsys.readouterr()
     ask = ["predict", str(model), str(churn / "churn.csv"), "--schema", str(dictionary)]
