@@ -24,7 +24,7 @@ def commands() -> list[str]:
 
 def test_commands_are_found():
     found = commands()
-    assert found[0] == "python -m pip install -e ."
+    assert found[0] == "python -m pip install -e '.[pandas]'"
     assert found[1] == "python examples/01_quickstart.py"
     assert "python -m dpboost.audit --quick" in found
 
