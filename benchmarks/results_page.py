@@ -20,7 +20,7 @@ _GROUPS = (
     ("The DPBoost paper", ("figure", "table")),
     ("Single trees: DP-TopDown, Friedman and Schuster", ("dp-topdown", "friedman", "trees")),
     ("Local privacy: the LPDT paper", ("lpdt",)),
-    ("Rows at several parties", ("federated",)),
+    ("Rows at several parties", ("federated", "https")),
     ("Rows on several machines", ("cluster", "dask", "rows")),
     ("What a model says of itself", ("glass-box",)),
     ("The engine", ("parity", "kernels", "busy")),

@@ -532,10 +532,10 @@ class Ledger:
     def _book(self, entry: LedgerEntry) -> None:
         """Check the totals up to the root, then write them all; the check changes nothing."""
         scope: Scope | None = self._scope
-        if self._scope.parallel:
+        if self._scope.parallel or self._scope.n_folds:
             raise ScopeError(
-                f"{entry.label!r} was released directly in a parallel scope. Open a child scope "
-                "for the rows that it uses."
+                f"{entry.label!r} was released directly in a parallel scope or one of folds. Open "
+                "a child scope for the rows that it uses."
             )
         grown: list[tuple[Scope, Charge]] = []
         increase = entry.charge

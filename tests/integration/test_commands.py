@@ -117,6 +117,9 @@ ELSEWHERE = {
     r"python -m benchmarks\.timing_leak": (
         "tests/benchmarks/test_timing_leak.py::test_everything_is_measured_and_written"
     ),
+    r"python -m benchmarks\.https_cost": (
+        "tests/benchmarks/test_https_cost.py::test_it_is_measured_and_written"
+    ),
     r"python -m tests\.oracles( .*)?": (
         "tests/oracles/test_oracles.py::test_a_recipe_is_not_worse_than_the_literal_algorithm"
     ),

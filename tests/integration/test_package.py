@@ -123,6 +123,22 @@ def test_every_package_is_installed():
     assert set(re.findall(r'"([^"]+)"', listed.group(1))) == found
 
 
+def test_it_loads_little_beyond_lightgbm():
+    """A party is a process that lasts as long as one fit, and most of its time is imports."""
+
+    def loaded(modules):
+        program = f"import sys, {modules}; print(*sys.modules)"
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        return {name.partition(".")[0] for name in done.stdout.split()}
+
+    more = loaded("dpboost.cli.main, dpboost.federated") - loaded("lightgbm")
+    more = {name for name in more - set(sys.stdlib_module_names) if not name.startswith("_")}
+    # Optional libraries, and those of pictures, come when they are asked for.
+    assert more <= {"dpboost", "cryptography", "tqdm"}
+    assert "dpboost" in more
+
+
 @pytest.fixture
 def checkout_without_kernels(tmp_path):
     shutil.copytree(

@@ -174,8 +174,11 @@ def test_parts_are_opened_once_and_together_keep_to_the_budget(open_ledger):
     spend(fits[1], Fraction(2, 5))
     spend(fits[2], Fraction(2, 5))  # the cheapest is another one, and the total what it was
     assert ledger.remaining == 0
-    with ledger.folds("fits", 3), pytest.raises(ScopeError, match="opened before"):
-        ledger.part("fold 1", accountant=PureAccountant(), entropy=Entropy.seeded(1))
+    with ledger.folds("fits", 3):
+        with pytest.raises(ScopeError, match="opened before"):
+            ledger.part("fold 1", accountant=PureAccountant(), entropy=Entropy.seeded(1))
+        with pytest.raises(ScopeError, match="released directly"):
+            spend(ledger, Fraction(1, 1000))
     with pytest.raises(ScopeError, match="opened before"):
         ledger.part("metrics", accountant=PureAccountant(), entropy=Entropy.seeded(1))
 
