@@ -183,7 +183,13 @@ def plan(request: Request) -> Plan:
             )
             for seed in range(n_splits)
         ]
-    return Plan(units=units, facts={"splits": str(n_splits)})
+    rules = {_fact(case.kind, f"{case.jump:g}"): names_of(case.kind, case.jump) for case in cases()}
+    return Plan(units=units, facts={"splits": str(n_splits), **rules})
+
+
+def _fact(kind: str, jump: str) -> str:
+    """Return the name of the fact that says which rules jump."""
+    return f"{kind}, from {jump}"
 
 
 def body(results: Results) -> list[str]:
@@ -193,8 +199,10 @@ def body(results: Results) -> list[str]:
         of_kind = pick(rows, part=kind)
         for jump in sorted(distinct(of_kind, "x"), key=float):
             at_jump = pick(of_kind, x=jump)
+            rules = results.facts[_fact(kind, jump)]
             lines += [
-                _line(kind, jump, pick(at_jump, data=name)) for name in distinct(at_jump, "data")
+                [kind, jump, rules, name, *_compared(pick(at_jump, data=name))]
+                for name in distinct(at_jump, "data")
             ]
     heads = ["fit", "rows times epsilon", "rules", "table", BELOW, ABOVE, "difference", ""]
     return [
@@ -207,7 +215,8 @@ def body(results: Results) -> list[str]:
     ]
 
 
-def _line(kind: str, jump: str, rows: list[Result]) -> list[str]:
+def _compared(rows: list[Result]) -> list[str]:
+    """Return the scores of both sides, their difference and what it says."""
     measure = rows[0].measure
     sides = [np.array(values(rows, method=side)) for side in (BELOW, ABOVE)]
     below, above = sides
@@ -216,9 +225,7 @@ def _line(kind: str, jump: str, rows: list[Result]) -> list[str]:
     off, error = abs(difference.mean), difference.standard_error
     bar = BARS[measure]
     verdict = "within" if off <= bar else "**cliff**" if off - 2 * error > bar else "not decided"
-    names = names_of(kind, float(jump)) or "none any more"
-    shown = [f"{np.mean(side):.4g}" for side in sides]
-    return [kind, jump, names, rows[0].data, *shown, f"{difference:.4f}", verdict]
+    return [*(f"{np.mean(side):.4g}" for side in sides), f"{difference:4}", verdict]
 
 
 RULE_CLIFFS = Run(

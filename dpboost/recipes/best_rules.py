@@ -107,6 +107,7 @@ PURE_CLASSES = ALWAYS | {
 }
 PURE_TWO_CLASSES = PURE_CLASSES | {
     "n_estimators": Steps({0: 28, 8e3: Line({4e4: 56, 49 * 4e4: 7 * 56})}),
+    "max_depth": 6,
     # Each feature is cut alone first, to so many levels: what it shows then has the least noise.
     "depth_alone": 4,
     "orders_categories": Steps({0: False, 1.5e4: True}),

@@ -231,3 +231,9 @@ def test_a_small_pure_epsilon_buys_few_rounds_of_two_classes():
     assert rounds(ROWS_FOR_FEW_ROUNDS - 1, LogisticLoss()) == (28, 0.7)
     assert rounds(ROWS_FOR_FEW_ROUNDS, LogisticLoss()) == (56, 0.5)
     assert rounds(ROWS_FOR_FEW_ROUNDS - 1, SQUARED) == (56, 0.5)
+
+
+def test_trees_of_two_classes_are_deep_under_any_pure_epsilon():
+    depths = [defaults(facts(n, LogisticLoss(), delta=0.0)).max_depth for n in (100, 1_999, 2_000)]
+    assert depths == [6, 6, 6]
+    assert defaults(facts(1_999, SOFTMAX, delta=0.0)).max_depth == 4
