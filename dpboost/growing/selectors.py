@@ -1,4 +1,4 @@
-"""How the splits of a level are chosen."""
+"""How the splits of a level are chosen by the gain of gradients, or of labels."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.exact_arithmetic import Epsilon
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import ExponentialMechanism, PermuteAndFlip
 from dpboost.rows.gradient_statistics import NodeStatistics
+from dpboost.rows.label_statistics import LabelStatistics
 from dpboost.trees.gain import GradientGain
 
 SELECTIONS: dict[str, type[ExponentialMechanism] | type[PermuteAndFlip]] = {
@@ -48,3 +49,37 @@ class PrivateArgmax:
         scores = statistics.split_scores(self.criterion)
         candidates = ledger.release(mechanism, scores, label="split choice")
         return statistics.layout.splits(candidates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainChoice:
+    """One private choice among all splits of all features, by what they leave of the variance.
+
+    Parameters
+    ----------
+    criterion : GradientGain
+        Of labels as gradients.
+    selection : {"exponential", "permute_and_flip"}
+
+    Privacy
+    -------
+    One release for all nodes, which hold disjoint rows.
+    """
+
+    criterion: GradientGain
+    selection: str
+
+    def choose(
+        self,
+        rows: LabelStatistics,
+        nodes: NDArray[np.int32],
+        limits: NDArray[np.int64],
+        offered: NDArray[np.bool_],
+        *,
+        budget: PrivacyCost,
+        ledger: Ledger,
+    ) -> NDArray[np.int32]:
+        """Release a candidate for each node; a gain of numbers needs no limit of rows."""
+        mechanism = ledger.accountant.calibrate(SELECTIONS[self.selection], budget)
+        scores = rows.scores(nodes, self.criterion)
+        return ledger.release(mechanism, scores, label="split choice")

@@ -15,9 +15,8 @@ from dpboost.data.sparse import BinnedRows, dense_columns
 from dpboost.losses import LogisticLoss, Loss, SquaredLoss
 from dpboost.losses.grid import Lookup
 from dpboost.privacy.randomness import RowCoins
-from dpboost.rows.node_rows import NodeRows, whole_rows
+from dpboost.rows.node_rows import FewRows, NodeRows, whole_rows
 from dpboost.rows.round_columns import RoundColumns
-from dpboost.rows.small_node_rows import FewRows
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.forest import Forest
 from dpboost.trees.random_partition import Partition

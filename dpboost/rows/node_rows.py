@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import histogram, partition
+from dpboost._kernels import histogram, partition, small_tree_gain, sparsegain
 from dpboost.data.sparse import BinnedRows, SparseBins, dense_columns
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.rows.level_histograms import LevelHistograms
-from dpboost.rows.small_node_rows import MOST_ROWS, FewRows
-from dpboost.rows.sparse_scores import sparse_scores
 from dpboost.trees.bin_layout import Layout
-from dpboost.trees.gain import GradientGain
+from dpboost.trees.gain import SCORE_LIMIT, GradientGain
 from dpboost.trees.workspace import Workspace
+
+# With more rows than this, histograms that are kept for the siblings of the next level pay.
+MOST_ROWS = 24_000
 
 
 class NodeRows:
@@ -115,18 +116,32 @@ class NodeRows:
         return criterion.scores(built[0], built[1], self._layout, self._workspace)
 
     def _sparse_scores(self, bins: SparseBins, criterion: GradientGain) -> ScoreRuns:
-        """Return the scores without histograms."""
+        """Return the scores as runs of neighbours with one score; only stored cells are touched."""
         node_of_row = np.empty(len(self._order), dtype=np.int32)
         numbers = np.arange(len(self._starts) - 1, dtype=np.int32)
         node_of_row[self._order] = np.repeat(numbers, np.diff(self._starts))
-        return sparse_scores(
-            bins,
+        totals = self.totals()
+        layout = self._layout
+        scores, starts, node_start = sparsegain.runs(
+            bins.column_start,
+            bins.rows,
+            bins.bins,
+            bins.fill,
             node_of_row,
             self._packed,
-            self.totals(),
-            criterion,
-            self._layout,
+            totals[0],
+            totals[1],
+            layout.cell_offsets,
+            layout.candidate_offsets,
+            layout.is_categorical,
+            criterion.hessian,
+            criterion.reg_lambda,
+            criterion.scale,
+            SCORE_LIMIT,
             self._n_threads,
+        )
+        return ScoreRuns(
+            scores=scores, starts=starts, node_start=node_start, n_candidates=layout.n_candidates
         )
 
     def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
@@ -148,6 +163,64 @@ class NodeRows:
             self._n_threads,
         )
         self._order, self._starts = order, starts
+
+
+class FewRows:
+    """Private rows of one tree, few and in one place: scored where they lie in caches.
+
+    No histogram is kept; parameters are those of `NodeRows`, with dense bins.
+
+    Privacy
+    -------
+    All that it returns is private. Scores, totals and splits are those of `NodeRows`; only time
+    and memory tell the two apart.
+    """
+
+    __slots__ = ("_layout", "_n_nodes", "_rows", "_workspace")
+
+    def __init__(
+        self,
+        bins: NDArray[np.uint8],
+        packed: NDArray[np.int64],
+        layout: Layout,
+        n_threads: int,
+        workspace: Workspace | None = None,
+    ) -> None:
+        self._layout = layout
+        self._n_nodes = 1
+        self._workspace = workspace or Workspace()
+        self._rows = small_tree_gain.FewRows(
+            bins,
+            packed,
+            layout.cell_offsets,
+            layout.candidate_offsets,
+            layout.is_categorical,
+            n_threads,
+        )
+
+    def scores(self, criterion: GradientGain) -> ScoreRuns:
+        """Return scores of all candidates of the nodes of the level, in runs."""
+        room = (self._n_nodes * self._layout.n_candidates,)
+        scores = self._workspace.empty(room)
+        starts = self._workspace.empty(room, np.int32)
+        node_start = self._rows.runs(
+            criterion.hessian, criterion.reg_lambda, criterion.scale, SCORE_LIMIT, scores, starts
+        )
+        return ScoreRuns(
+            scores=scores[: node_start[-1]],
+            starts=starts[: node_start[-1]],
+            node_start=node_start,
+            n_candidates=self._layout.n_candidates,
+        )
+
+    def totals(self) -> NDArray[np.int64]:
+        """Return sums and counts of the nodes of the level; shape (2, n_nodes)."""
+        return self._rows.totals()
+
+    def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
+        """Send the rows of node ``k`` on to nodes ``2 k`` and ``2 k + 1`` of the next level."""
+        self._rows.split(feature, split_bin)
+        self._n_nodes *= 2
 
 
 def whole_rows(

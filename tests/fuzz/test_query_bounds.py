@@ -49,7 +49,7 @@ from dpboost.rows.evaluation_queries import (
 )
 from dpboost.rows.held_out_rows import HeldOutRows, QuantileBalance
 from dpboost.rows.label_node_rows import LabelRows
-from dpboost.rows.label_queries import LabelTotals
+from dpboost.rows.label_statistics import LabelTotals
 from dpboost.rows.loss_change import LossChange, TwiceJudged
 from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.row_attributes import RowExtras, Weighting

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from dpboost.growing.class_leaves import GrownTree, ShrunkenProbability, release_leaf_counts
 from dpboost.growing.class_selectors import JointChoice, SplitSelector
 from dpboost.growing.frontier import DepthWise
-from dpboost.growing.gain_choice import GainChoice
 from dpboost.growing.grower import grow
 from dpboost.growing.label_leaves import ShrunkenMean, release_label_sums
 from dpboost.growing.monotone_leaves import MonotoneLeaves
+from dpboost.growing.selectors import GainChoice
 from dpboost.growing.single_tree_growth import ClassResponse, NumberResponse, SingleTree
 from dpboost.losses import GRADIENT_ONE
 from dpboost.privacy.accounting import Accountant, PureAccountant, ZCDPAccountant

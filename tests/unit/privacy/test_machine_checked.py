@@ -29,7 +29,7 @@ from dpboost.privacy.sensitivity import constants, histograms, quantiles
 from dpboost.rows import class_queries, evaluation_queries, loss_change, start_queries
 from dpboost.rows.boosting_queries import LeafSums
 from dpboost.rows.held_out_rows import QuantileBalance
-from dpboost.rows.label_queries import LabelTotals
+from dpboost.rows.label_statistics import LabelTotals
 from dpboost.rows.newton_sums import GRADIENT_FACTOR, SumScale
 from dpboost.training.private_bins import FineCounts
 

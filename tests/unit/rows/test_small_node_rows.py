@@ -11,8 +11,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.rows import node_rows
-from dpboost.rows.node_rows import NodeRows, whole_rows
-from dpboost.rows.small_node_rows import FewRows
+from dpboost.rows.node_rows import FewRows, NodeRows, whole_rows
 from dpboost.trees.gain import GradientGain
 
 ONE = 65536

@@ -11,7 +11,7 @@ from dpboost.data.sparse import SparseBins
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import ClassCounts, ClassHistograms, NodeSizes
 from dpboost.rows.label_node_rows import LabelRows
-from dpboost.rows.label_queries import LabelHistograms
+from dpboost.rows.label_statistics import LabelHistograms
 from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import MULTIWAY, Candidates
 
