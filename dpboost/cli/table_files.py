@@ -89,8 +89,6 @@ def read_file(path: str, numeric: Iterable[str] = ()) -> Any:
 
 def _read_csv(path: str, mark: str, numeric: Iterable[str]) -> Any:
     """Read cells as text, and those of declared numbers as numbers where every one is."""
-    given = {"sep": mark, "skipinitialspace": True, "index_col": False}
-    types: defaultdict[str, type] = defaultdict(lambda: str, dict.fromkeys(numeric, float))
     given: dict[str, Any] = {"sep": mark, "skipinitialspace": True, "index_col": False}
     types: dict[str, type] = defaultdict(lambda: str, dict.fromkeys(numeric, float))
     if types and mark != ";" and os.path.isfile(path):
