@@ -14,10 +14,10 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import dpboost
 from dpboost.audit import record
-from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
 from dpboost.audit.parts import (
     CALLS,
     CLUSTER,
@@ -35,6 +35,7 @@ from dpboost.audit.parts import (
     plan,
 )
 from dpboost.audit.random_audit import RandomAudit, random_audit
+from dpboost.audit.recipe_audit import BoxAudit, RecipeAudit
 from dpboost.audit.transcript import Violation
 from dpboost.audit.witnesses import DELTA
 from dpboost.recipes import ALGORITHMS
@@ -47,18 +48,7 @@ MOST_SHOWN = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the audits and print one line for each.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Command line; that of the process by default.
-
-    Returns
-    -------
-    int
-        0 when every claim stands, else 1.
-    """
+    """Run the audits, print one line for each, and return 0 when every claim stands, else 1."""
     options = _options(arguments)
     if options.minutes is not None:
         return _random(options)
@@ -93,7 +83,7 @@ def outcomes(found: Plan) -> Iterator[Outcome]:
     Where processes can be forked there are as many of them as processors, but no more than parts.
     """
     n_processes = min(_n_processors(), len(found.parts))
-    if n_processes < 2 or "fork" not in multiprocessing.get_all_start_methods():
+    if n_processes < 2:
         for part in found.parts:
             yield _quietly(part)
         return
@@ -123,6 +113,9 @@ def _quietly(part: Part) -> Outcome:
 
 
 def _n_processors() -> int:
+    """Return how many processors there are where processes can be forked, otherwise one."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -160,19 +153,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _random(options: argparse.Namespace) -> int:
     """Replay random fits in every processor, and print what they found."""
     seed = secrets.randbits(32) if options.seed is None else options.seed
-    n_processes = _n_processors()
-    if "fork" not in multiprocessing.get_all_start_methods():
-        n_processes = 1
-    audits: list[RandomAudit] = []
-    if n_processes == 1:
-        audits = [random_audit(seconds=60 * options.minutes, seed=seed)]
+    seeds = range(seed, seed + _n_processors())
+    run = partial(_random_of, 60 * options.minutes)
+    if len(seeds) == 1:
+        audits = [run(seed)]
     else:
         context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
-            futures = [
-                pool.submit(random_audit, seconds=60 * options.minutes, seed=seed + position)
-                for position in range(n_processes)
-            ]
+        with ProcessPoolExecutor(len(seeds), mp_context=context) as pool:
+            futures = [pool.submit(run, one) for one in seeds]
             audits = [future.result() for future in futures]
     for audit in audits:
         print(
@@ -182,6 +170,10 @@ def _random(options: argparse.Namespace) -> int:
         )
         _print_violations(audit.violations[:MOST_SHOWN])
     return int(any(audit.violations for audit in audits))
+
+
+def _random_of(seconds: float, seed: int) -> RandomAudit:
+    return random_audit(seconds=seconds, seed=seed)
 
 
 def _print(outcome: Outcome) -> None:
@@ -221,17 +213,9 @@ def _print_replay(name: str, audit: RecipeAudit) -> None:
     pure = audit.privacy_measure == "epsilon"
     what = "largest total loss" if pure else f"largest cost in {audit.privacy_measure}, part of all"
     claimed, measured = (audit.epsilon, audit.largest_loss) if pure else (1.0, audit.largest_cost)
-    print(
-        ROW.format(
-            name,
-            f"replay: {what}",
-            f"{claimed:.3f}",
-            f"{measured:.3f}",
-            audit.n_runs,
-            f"{audit.seconds:.1f}",
-            "VIOLATION" if audit.violations else "ok",
-        )
-    )
+    verdict, seconds = "VIOLATION" if audit.violations else "ok", f"{audit.seconds:.1f}"
+    numbers = (f"{claimed:.3f}", f"{measured:.3f}", audit.n_runs, seconds)
+    print(ROW.format(name, f"replay: {what}", *numbers, verdict))
     _print_reached(name, audit.reached)
 
 
@@ -245,17 +229,9 @@ def _print_box(name: str, audit: BoxAudit) -> None:
     verdict = "VIOLATION" if audit.violated else "ok"
     if audit.privacy_measure == "mu squared":
         verdict += f" (by mu >= {audit.bound:.4f} of {audit.claim:.4f})"
-    print(
-        ROW.format(
-            name,
-            f"black box, {audit.setting}"[:46],
-            f"{audit.epsilon:.3f}",
-            f">={audit.epsilon_bound:.3f}",
-            audit.estimate.n_runs,
-            f"{audit.seconds:.1f}",
-            verdict,
-        )
-    )
+    claimed, measured = f"{audit.epsilon:.3f}", f">={audit.epsilon_bound:.3f}"
+    numbers = (claimed, measured, audit.estimate.n_runs, f"{audit.seconds:.1f}")
+    print(ROW.format(name, f"black box, {audit.setting}"[:46], *numbers, verdict))
 
 
 if __name__ == "__main__":

@@ -196,13 +196,7 @@ def estimate_epsilon(
     check_integer("n_runs", "estimate_epsilon", n_runs, low=4)
     check_real("delta", "estimate_epsilon", delta, low=0, high=1, high_open=True)
     check_real(
-        "confidence",
-        "estimate_epsilon",
-        confidence,
-        low=0.5,
-        high=1,
-        low_open=True,
-        high_open=True,
+        "confidence", "estimate_epsilon", confidence, low=0.5, high=1, low_open=True, high_open=True
     )
     labels = np.asarray(y)
     check_integer("row", "estimate_epsilon", row, low=0, high=len(labels) - 1)
@@ -238,16 +232,7 @@ def estimate_epsilon(
 
 
 def clopper_pearson(successes: Any, trials: int, error: float) -> tuple[Any, Any]:
-    """Bounds of probabilities, each of which is wrong with at most the given error.
-
-    Parameters
-    ----------
-    successes : int or ndarray of int
-
-    Returns
-    -------
-    low, high : float or ndarray
-    """
+    """Bound probabilities from both sides, each bound wrong with at most the given error."""
     found = np.asarray(successes)
     low = beta.ppf(error, np.maximum(found, 1), trials - np.maximum(found, 1) + 1)
     most = np.minimum(found, trials - 1)
@@ -293,10 +278,7 @@ def _best_event(
                 if best is None or bounds[position] > highest:
                     highest = float(bounds[position])
                     best = _Event(
-                        number=number,
-                        threshold=float(thresholds[position]),
-                        sign=sign,
-                        first=first,
+                        number=number, threshold=float(thresholds[position]), sign=sign, first=first
                     )
     assert best is not None
     return best

@@ -18,13 +18,12 @@ from dpboost.audit.replay import (
     Fit,
     check_ledger,
     compare_runs,
-    run_watched,
+    run_both,
     weigh,
 )
-from dpboost.audit.transcript import DivergenceError, Line, Recorder, Transcript, Violation
+from dpboost.audit.transcript import Line, Transcript, Violation
 from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.budget_records import spent
-from dpboost.privacy.randomness import Entropy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +52,7 @@ class BudgetAudit:
 
 
 def replay_budget(
-    run: Fit,
-    pair: Pair,
-    *,
-    seed: int | None = None,
-    group: int = 1,
-    compare_visible: bool = True,
+    run: Fit, pair: Pair, *, seed: int | None = None, group: int = 1, compare_visible: bool = True
 ) -> BudgetAudit:
     """Run on the first table, replay on the second, and hold all releases to one set of records.
 
@@ -89,32 +83,16 @@ def replay_budget(
     A row is on one side of every division into disjoint parts: what is released of another side
     has no cost on this pair, so that the sum over all releases is what the row has paid.
     """
-    entropy = None if seed is None else Entropy.seeded(seed)
-    size = int(max(pair.ids.max(), pair.other_ids.max())) + 1
-    first = Recorder(
-        pair.ids,
-        n_ids=size,
-        steering=pair.steering,
-        coin=pair.coin,
-        entropy=entropy,
-        several=True,
-    )
     with _opened() as budgets:
-        seen, error = run_watched(run, first, pair.X, pair.y)
-    if not budgets or not first.transcript.ledgers:
-        raise error or RuntimeError("The run opened no budget, or nothing was released under it.")
+        first, second, violations = run_both(run, pair, seed=seed, several=True)
+    if not budgets:
+        raise RuntimeError("The run opened no budget.")
     budget = budgets[0]
-    second = Recorder(pair.other_ids, source=first.transcript, entropy=entropy, several=True)
-    other_seen, other_error = run_watched(run, second, pair.X_other, pair.y_other)
-    violations = [*first.transcript.violations, *second.transcript.violations]
-    for stopped in (error, other_error):
-        if isinstance(stopped, DivergenceError):
-            violations.append(stopped.violation)
     entries: list[EntryLoss] = []
     measured: dict[str, float] = {}
     failures: dict[str, float] = {}
     if not violations:
-        for own, other, ledger in _by_ledger(first.transcript, second.transcript, violations):
+        for own, other, ledger in _by_ledger(first, second, violations):
             found = weigh(own, other, ledger, violations)
             violations += check_ledger(found, ledger, group)
             account = "pure" if ledger.accountant.privacy_measure == "epsilon" else "Gaussian"
@@ -125,14 +103,14 @@ def replay_budget(
             failures[account] = failures.get(account, 0.0) + failed
             entries += found
         if compare_visible:
-            violations += compare_runs(seen, other_seen, error, other_error)
+            violations += compare_runs(first, second)
     booked = spent(budget.lines)
     for what, parts in (("account", measured), ("failure delta", failures)):
         for account, cost in parts.items():
             allowed = float(booked.get(account, Fraction(0)))
             if cost > allowed * (1 + TOLERANCE) + TOLERANCE:
                 message = f"measured {cost:.6g} of the {what}, booked {allowed:.6g}"
-                violations.append(Violation(check="records", where=account, message=message))
+                violations.append(Violation("records", account, message))
     return BudgetAudit(
         entries=tuple(entries),
         measured=measured,
@@ -180,9 +158,7 @@ def _by_ledger(
 ) -> Iterator[tuple[Transcript, Transcript, Any]]:
     """Yield the lines of each ledger of both runs."""
     if len(first.lines) != len(second.lines) or len(first.ledgers) != len(second.ledgers):
-        violations.append(
-            Violation(check="public path", where="run", message="the runs differ in length")
-        )
+        violations.append(Violation("public path", "run", "the runs differ in length"))
         return
     for number, ledger in enumerate(first.ledgers):
         one, other = (

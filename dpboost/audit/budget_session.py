@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,15 +61,7 @@ _OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """One budget session on a pair of neighbours.
-
-    Parameters
-    ----------
-    run : callable
-        Opens the budget and makes all calls on ``(X, y)``.
-    group : int
-        Rows that may differ.
-    """
+    """One budget session on a pair of neighbours, which differ in ``group`` rows."""
 
     name: str
     run: Fit
@@ -108,13 +101,7 @@ class SessionAudit:
 
 
 def audit_sessions(*, quick: bool = False) -> SessionAudit:
-    """Replay the sessions.
-
-    Parameters
-    ----------
-    quick : bool, default=False
-        Whether a few are enough, in one direction.
-    """
+    """Replay the sessions; those of the quick audit in one direction."""
     found = SessionAudit()
     for session in sessions():
         if quick and session.name not in QUICK:
@@ -226,7 +213,7 @@ def of_users(X: Any, y: Any) -> Mapping[str, str]:
     own: dict[str, Any] = {"budget": budget, "fraction": PART}
     X = X[:, :1]
     make = _maker(DPBoostClassifier, {**_BOUNDS, "classes": [0, 1]}, Neighbours.ADD_REMOVE)
-    make = _with(make, rows_per_user=ROWS_PER_USER)
+    make = partial(make, rows_per_user=ROWS_PER_USER)
     model = make(early_stopping_round=8).fit(X, y, holdout=HALF, **users, **own)
     return _shown(
         held=evaluate(model, groups=_GROUPS, **own),
@@ -239,11 +226,7 @@ def of_users(X: Any, y: Any) -> Mapping[str, str]:
 
 
 def _maker(kind: Any, schema: Mapping[str, Any], relation: Neighbours) -> Callable[..., Any]:
-    return lambda **more: kind(schema=schema, neighbours=relation.value, **_OPTIONS, **more)
-
-
-def _with(make: Callable[..., Any], **given: Any) -> Callable[..., Any]:
-    return lambda **more: make(**given, **more)
+    return partial(kind, schema=schema, neighbours=relation.value, **_OPTIONS)
 
 
 def _validated(

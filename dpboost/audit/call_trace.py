@@ -48,7 +48,7 @@ class TracedStep:
     name : str
         Path of the release, the name of the command, or the class of the query.
     content : str
-        All of it: the line of the ledger and the shape, or a digest.
+        The line of the ledger and the shape, or a digest of what was handed over.
     """
 
     kind: str
@@ -199,10 +199,7 @@ def watched_call(
 def visible(result: Any) -> dict[str, Any]:
     """Return all that a user sees of what a call returned, by name.
 
-    Parameters
-    ----------
-    result : object
-        A fitted estimator, a booster, an evaluation, or the results of ``cv``.
+    The result is a fitted estimator, a booster, an evaluation, or what ``cv`` returns.
     """
     found: dict[str, Any] = {}
     if isinstance(result, dict):

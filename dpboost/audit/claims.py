@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.audit.delta_curves import delta_of
+from dpboost.audit.hockey_stick import delta_of
 from dpboost.audit.transcript import Violation
 from dpboost.estimators.boosting_estimators import DPBoostRegressor
 from dpboost.estimators.tree_estimators import DPTreeClassifier
@@ -18,18 +18,7 @@ ROUNDING = 1e-6
 
 
 def false_claims(estimator: Any) -> list[str]:
-    """Compare a report with the parameters of its estimator and with what was spent.
-
-    Parameters
-    ----------
-    estimator : object
-        Fitted, with ``privacy_report_`` and parameters ``epsilon``, ``delta``, ``neighbours``.
-
-    Returns
-    -------
-    list of str
-        In words; empty where the report is right.
-    """
+    """Compare a report with the parameters of its estimator and with what was spent, in words."""
     report = estimator.privacy_report_
     found = [
         f"asked for {name} {asked}, the report says {told}"
@@ -69,8 +58,5 @@ def unfounded_claims() -> list[Violation]:
                 warnings.simplefilter("ignore")
                 model = kind(**settings).fit(X, y)
             told = false_claims(model)
-            found += [
-                Violation(check="claim", where=f"{kind.__name__}, {more}", message=message)
-                for message in told
-            ]
+            found += [Violation("claim", f"{kind.__name__}, {more}", message) for message in told]
     return found

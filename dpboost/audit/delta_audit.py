@@ -30,16 +30,6 @@ def lone_category(make_estimator: Callable[[], Any]) -> list[Violation]:
 
     Outcomes are forced to find the least noisy count that the code lets through.
 
-    Parameters
-    ----------
-    make_estimator : callable
-        Returns a new estimator that learns its categories.
-
-    Returns
-    -------
-    list of Violation
-        Empty where the chance is within the delta that was booked.
-
     Raises
     ------
     RuntimeError
@@ -48,7 +38,7 @@ def lone_category(make_estimator: Callable[[], Any]) -> list[Violation]:
     line, released = _fit(make_estimator, OUT_OF_REACH)
     if not released:
         message = "a category is left out that the forced noise lets through: exact counts decide"
-        return [Violation(check="failure chance", where=line.where, message=message)]
+        return [Violation("failure chance", line.where, message)]
     # Sixty scales from the count of one row no noise comes, nor does a threshold lie so far.
     low = int(line.calls[0].given.min())
     high = low + math.ceil(60 * _scale(line.calls[0]))
@@ -59,7 +49,7 @@ def lone_category(make_estimator: Callable[[], Any]) -> list[Violation]:
     if chance <= charge * (1 + 1e-9):
         return []
     message = f"comes out with chance {chance:.6g}, charged {charge:.6g}"
-    return [Violation(check="failure chance", where=line.where, message=message)]
+    return [Violation("failure chance", line.where, message)]
 
 
 def _fit(make_estimator: Callable[[], Any], noisy_count: int) -> tuple[Line, bool]:

@@ -29,11 +29,6 @@ def disjoint_scopes(transcript: Transcript) -> list[Violation]:
 
     Every ensemble asks once, before its trees, for one coin a row, and reads it once. A parallel
     scope is one whose rows are known to be disjoint, for a reason that this module knows.
-
-    Parameters
-    ----------
-    transcript : Transcript
-        Of a fit that came to its end or not.
     """
     if transcript.ledger is None:
         return []
@@ -85,10 +80,10 @@ def _read_once(coins: list[CoinRequest]) -> Iterator[Violation]:
         for first, stop in sorted(request.readings):
             if first < seen:
                 where = "/".join(request.scope) or "fit"
-                yield Violation(check=CHECK, where=where, message="a coin of a row is read twice")
+                yield Violation(CHECK, where, "a coin of a row is read twice")
                 break
             seen = stop
 
 
 def _violation(scope: Scope, message: str) -> Violation:
-    return Violation(check=CHECK, where="/".join(scope.path), message=message)
+    return Violation(CHECK, "/".join(scope.path), message)

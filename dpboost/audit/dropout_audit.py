@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.audit.network_audit import are_small
 from dpboost.audit.transcript import Violation
 from dpboost.federated.party.party import OwnRows
 from dpboost.federated.party.party_session import PartySession, SessionRecord
@@ -68,15 +69,7 @@ class _Curious(LocalLink):
 
 
 class _Seen:
-    """All that a coordinator sees of a fit, and what those tell it who collude with it.
-
-    Parameters
-    ----------
-    sent : dict of (Key, int) to object
-        What each party has sent.
-    sums : dict of int to Sum
-        By step.
-    """
+    """What a coordinator sees of a fit, and what those tell it who collude with it."""
 
     def __init__(
         self,
@@ -142,7 +135,7 @@ def masks_of_lost_parties() -> list[Violation]:
     for signed in (False, True):
         where = f"{N_PARTIES} parties, " + ("signed" if signed else "unsigned")
         found += [
-            Violation(check=CHECK, where=where, message=message)
+            Violation(CHECK, where, message)
             for message in dict.fromkeys(_attempts(_trained(signed)))
         ]
     return found
@@ -201,7 +194,7 @@ def _attempts(seen: _Seen) -> Iterator[str]:
         words - _in_common(shared, seen.digest(MISSED), position, words.size)
         for position, words in enumerate(map(np.ravel, seen.of(MISSED, "words")[LATE].words))
     ]
-    if _are_small(late):
+    if are_small(late):
         yield "the answer of a party that was late is open"
     own = OpenedMasks(own={LATE: back.own[LATE]}, pairs={}, digest=seen.digest(BACK))
     again = []
@@ -209,7 +202,7 @@ def _attempts(seen: _Seen) -> Iterator[str]:
         masks = own.left(position, words.shape)
         in_common = _in_common(shared, seen.digest(BACK), position, words.size)
         again.append(words - masks - in_common)
-    if _are_small(again):
+    if are_small(again):
         yield "keys that were opened in one release open an answer of another one"
     for step in seen.steps:
         if any(len(one.pads) > 32 * N_PARTIES for one in seen.of(step, "unlocked").values()):
@@ -233,9 +226,3 @@ def _opens(shares: dict[int, int], deposit: m.Deposit) -> bool:
     except SealError:
         return False
     return True
-
-
-def _are_small(arrays: Sequence[Words]) -> bool:
-    """Return whether most words are near zero, where masks make them uniform."""
-    near = np.abs(np.concatenate(arrays).view(np.int64)) < 2**48
-    return bool(near.mean() > 0.5)

@@ -29,21 +29,15 @@ HUGE = 1e300
 class FarRows:
     """Rows that stand where those of a call stood, as `replaying.prepared` takes them.
 
+    Labels are finite, weights are not negative, and every class that is public is there: other
+    tables are refused, which is outside the guarantee.
+
     Parameters
     ----------
-    call : Call
-        What is public of the rows.
     kind : str
         One of ``KINDS``.
     n_rows : int
         Wished for; there are as many rows as public classes at least, since their set is public.
-    seed : int, default=0
-        Of the random cells.
-
-    Notes
-    -----
-    Labels are finite, weights are not negative, and every class that is public is there: other
-    tables are refused, which is outside the guarantee.
     """
 
     call: Call
@@ -213,20 +207,10 @@ class _FarBatches:
 
 
 def far_rows(call: Call, n_rows: int, *, every_size: bool = True) -> list[FarRows]:
-    """Return far tables of a call.
+    """Return far tables of a call: each kind in each of three sizes, or kinds and sizes in turn.
 
-    Parameters
-    ----------
-    n_rows : int
-        Of the call.
-    every_size : bool, default=True
-        Whether there is one of each kind for each of 1, half and twice as many rows; otherwise
-        kinds and sizes take turns.
-
-    Notes
-    -----
-    Under ``"replace"`` the number of rows may be public. A replay knows nothing of it all the
-    same, so that tables of other sizes are held to the same result.
+    Under ``"replace"`` the number of rows may be public. A replay knows nothing of it all the same,
+    so that tables of other sizes are held to the same result.
     """
     sizes = (1, max(n_rows // 2, 1), 2 * n_rows)
     if every_size:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -80,15 +81,7 @@ _OPTIONS: dict[str, Any] = {
 def other_cases(
     neighbours: Neighbours, *, epsilon: float = 1.0, delta: float = DELTA
 ) -> Iterator[Case]:
-    """Yield all cases under one relation.
-
-    Yields
-    ------
-    witness : Witness
-        Of task ``"other"``.
-    fit : callable
-        What the replay auditor runs.
-    """
+    """Yield all cases under one relation, each of task ``"other"``."""
     common = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours.value, **_OPTIONS}
     for name in CLASSES:
         yield from _classes(name, neighbours, common)
@@ -110,17 +103,7 @@ def _case(name: str, neighbours: Neighbours, pair: Pair, fit: Fit, **more: Any) 
 
 
 def fit_of(make: Callable[[], Any], argument: str | None = None, **given: Any) -> Fit:
-    """Return a fit that shows all that leaves the process.
-
-    Parameters
-    ----------
-    make : callable
-        Returns a new estimator.
-    argument : str, optional
-        Argument of ``fit`` that the last column is for.
-    **given
-        Other arguments of ``fit``.
-    """
+    """Return a fit that shows all that leaves the process; the last column may be an argument."""
 
     def fit(X: Any, y: Any) -> Mapping[str, Any]:
         heard: dict[str, Any] = {}
@@ -210,7 +193,7 @@ def _with_rows(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]
         pair = _row((-1.0, 1.0), neighbours, [] if argument == "init_score" else _MIDDLE, own)
         if name == "weights among many":
             pair = _among(pair, 200)
-        make = _maker(DPBoostRegressor, schema=schema, **common, **parameters)
+        make = partial(DPBoostRegressor, schema=schema, **common, **parameters)
         fit = fit_of(make, argument)
         yield _case(name, neighbours, pair, fit)
 
@@ -259,13 +242,9 @@ def _label_ranges(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Ca
         ("far labels", one_column, 1940.0 + narrow, (2010.0, -1900.0), "label bounds"),
     ):
         pair = pair_of(X, y, row, ends[0], neighbours, instead=(row, ends[1]))
-        make = _maker(DPBoostRegressor, schema=schema, objective="l1", **common)
+        make = partial(DPBoostRegressor, schema=schema, objective="l1", **common)
         aims = tuple((label, look) for look in ((1, 2) if label == "label range" else (3,)))
         yield _case(name, neighbours, pair, fit_of(make), aims_at=aims)
-
-
-def _maker(kind: Callable[..., Any], **settings: Any) -> Callable[[], Any]:
-    return lambda: kind(**settings)
 
 
 def _continued(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
@@ -273,7 +252,7 @@ def _continued(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]
     schema = _table((-1.0, 1.0))
     random = np.random.default_rng(1)
     X, y = random.uniform(size=(40, 2)), np.tile([-1.0, 1.0], 20)
-    make = _maker(DPBoostRegressor, schema=schema, **common)
+    make = partial(DPBoostRegressor, schema=schema, **common)
     pair = pair_of(X, y, X[0], 1.0, neighbours, instead=(1 - X[0], -1.0))
     earlier: list[Any] = []
 
@@ -300,7 +279,7 @@ def _in_order(neighbours: Neighbours, common: dict[str, Any]) -> Case:
     X, y = random.uniform(size=(40, 2)), np.tile([-1.0, 1.0], 20)
     pair = pair_of(X, y, X[0], 1.0, neighbours, instead=(1 - X[0], -1.0))
     schema = _table((-1.0, 1.0))
-    make = _maker(DPBoostRegressor, schema=schema, monotone_constraints=[1, -1], **common)
+    make = partial(DPBoostRegressor, schema=schema, monotone_constraints=[1, -1], **common)
     return _case("features with directions", neighbours, pair, fit_of(make))
 
 
@@ -311,7 +290,7 @@ def _users(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
     schema = _table((-1.0, 1.0))
     X = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.2, 0.4, 2.0]])
     y = np.array([-1.0, 1.0, 1.0, 0.5])
-    make = _maker(DPBoostRegressor, schema=schema, rows_per_user=2, **common)
+    make = partial(DPBoostRegressor, schema=schema, rows_per_user=2, **common)
     for n_own, copies in ((3, 1), (1, 3)):
         shared, told = np.repeat(X, copies, axis=0), np.repeat(y, copies)
         own = np.tile([0.0, 1.0, 7.0], (n_own, 1))
@@ -335,7 +314,7 @@ def _missing(neighbours: Neighbours, common: dict[str, Any]) -> Case:
     y = np.tile([-1.0, 1.0], 30)
     row, other = np.array([1.0, 0.5]), np.array([0.0, 0.5])
     pair = pair_of(X, y, row, 1.0, neighbours, instead=(other, 1.0))
-    make = _maker(DPBoostRegressor, schema=_table((-1.0, 1.0)), **common)
+    make = partial(DPBoostRegressor, schema=_table((-1.0, 1.0)), **common)
     return _case("missing cells of others", neighbours, pair, fit_of(make))
 
 
@@ -343,7 +322,7 @@ def _ensembles(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]
     """Yield ensembles of two trees on disjoint rows; the row is in the first or the second."""
     schema = _table((-1.0, 1.0))
     settings = {**common, "n_estimators": 4, "trees_per_ensemble": 2}
-    make = _maker(DPBoostRegressor, schema=schema, **settings)
+    make = partial(DPBoostRegressor, schema=schema, **settings)
     for tree, coin in enumerate((0.05, 0.95)):
         pair = _row((-1.0, 1.0), neighbours, _MIDDLE, 3.0)
         pair = replace(pair, X=pair.X[:, :2], X_other=pair.X_other[:, :2], coin=coin)

@@ -16,17 +16,7 @@ from dpboost.privacy.neighbours import Neighbours
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Climb:
-    """The end of a climb.
-
-    Parameters
-    ----------
-    pair : Pair
-        The most telling pair found.
-    audit : PairAudit
-        Its audit.
-    heights : tuple of float
-        The goal after each step, never falling.
-    """
+    """The most telling pair of a climb, its audit, and the goal after each step, never falling."""
 
     pair: Pair
     audit: PairAudit

@@ -1,4 +1,7 @@
-"""Hockey-stick divergence: what a sample of privacy losses says about (epsilon, delta)."""
+"""Hockey-stick divergence: what total costs and samples of losses say about (epsilon, delta).
+
+Written apart from the accountants that it checks.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaEstimate:
-    """The delta of some epsilon, estimated.
+    """The delta of some epsilon, estimated: the mean of ``max(0, 1 - exp(epsilon - loss))``.
 
-    Parameters
-    ----------
-    delta : float
-        Mean of ``max(0, 1 - exp(epsilon - loss))``: unbiased.
-    low, high : float
-        Bounds, each of which is wrong with at most ``error``.
+    The bounds ``low`` and ``high`` are each wrong with at most ``error``.
     """
 
     epsilon: float
@@ -59,3 +59,33 @@ def hockey_stick(losses: Sequence[float], epsilon: float, error: float = 1e-6) -
         high=min(1.0, mean + reach),
         error=error,
     )
+
+
+def delta_of(measure: str, total: float, epsilon: float) -> float:
+    """Return a delta at which releases of this total cost are (epsilon, delta)-private.
+
+    The measure is "mu squared" or "rho". Exact for Gaussian privacy (Dong, Roth, Su, JRSS B 2022,
+    Corollary 1); for zero-concentrated privacy the least bound over all orders (Canonne, Kamath,
+    Steinke, NeurIPS 2020, Proposition 12).
+    """
+    if total <= 0:
+        return 0.0
+    if epsilon == math.inf or total == math.inf:
+        return 0.0 if epsilon == math.inf else 1.0
+    if measure == "mu squared":
+        mu = math.sqrt(total)
+        first, second = norm.cdf(mu / 2 - epsilon / mu), norm.logcdf(-mu / 2 - epsilon / mu)
+        return float(first - math.exp(epsilon + second))
+
+    def log_delta(order: float) -> float:
+        gap = order - 1
+        return gap * (order * total - epsilon) + order * math.log1p(-1 / order) - math.log(gap)
+
+    ends = (1 + 1e-9, 1e9 / max(epsilon, 1.0))
+    found = minimize_scalar(
+        lambda power: log_delta(1 + math.exp(power)),
+        bounds=tuple(math.log(end - 1) if end < 2 else math.log(end) for end in ends),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    return min(1.0, math.exp(min(0.0, float(found.fun))))

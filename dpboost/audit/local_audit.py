@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
+from dpboost.audit.blackbox import clopper_pearson
 from dpboost.audit.transcript import Violation
 from dpboost.local.labels import POSITION_BITS, ClassLabels, NumericLabels
 from dpboost.local.randomizer import ONE_RECORD
@@ -38,15 +38,7 @@ KINDS: dict[str, tuple[str, Any]] = {
 def local_reports(epsilon: float = 1.0) -> list[Violation]:
     """Draw many reports of unlike records and bound the epsilon of each mechanism from below.
 
-    Parameters
-    ----------
-    epsilon : float, default=1
-        Claimed for one report.
-
-    Returns
-    -------
-    list of Violation
-        Empty where no event is more frequent than epsilon allows.
+    A violation is an event that is more frequent than the epsilon of one report allows.
     """
     return [violation for name in KINDS for violation in _audit(name, epsilon)]
 
@@ -55,20 +47,13 @@ def _audit(name: str, epsilon: float) -> Iterator[Violation]:
     mechanism, labels = KINDS[name]
     randomiser: Any = find_randomiser(mechanism, epsilon, labels, N_CELLS, "audit")
     records = [(cell, position) for cell in range(2) for position in (0, _STEP)]
-    drawn = [
-        randomiser.draw(
-            np.tile(np.array(record, dtype=np.int64), (N_REPORTS, 1)),
-            ONE_RECORD,
-            Entropy.secure(),
-        )
-        for record in records
-    ]
+    tables = [np.tile(np.array(record, dtype=np.int64), (N_REPORTS, 1)) for record in records]
+    drawn = [randomiser.draw(table, ONE_RECORD, Entropy.secure()) for table in tables]
     counted = [_events(payload, mechanism) for payload in drawn]
-    bounds = [_lower_bound(first, second) for first, second in permutations(counted, 2)]
-    found = max(bounds)
+    found = max(_lower_bound(first, second) for first, second in permutations(counted, 2))
     if found > epsilon:
         message = f"one report tells at least epsilon {found:.3f}, claimed {epsilon:g}"
-        yield Violation(check="local report", where=name, message=message)
+        yield Violation("local report", name, message)
 
 
 def _events(payload: NDArray[np.uint8], mechanism: str) -> dict[bytes, int]:
@@ -88,10 +73,7 @@ def _lower_bound(first: dict[bytes, int], second: dict[bytes, int]) -> float:
     error = ERROR / (len(events) * 24 * len(KINDS))
     best = 0.0
     for event in events:
-        n, m = first.get(event, 0), second.get(event, 0)
-        if n == 0:
-            continue
-        low = float(beta.ppf(error, n, N_REPORTS - n + 1))
-        high = float(beta.ppf(1 - error, m + 1, N_REPORTS - m)) if m < N_REPORTS else 1.0
-        best = max(best, math.log(low / high))
+        low = clopper_pearson(first.get(event, 0), N_REPORTS, error)[0]
+        high = clopper_pearson(second.get(event, 0), N_REPORTS, error)[1]
+        best = max(best, math.log(low / high) if low else 0.0)
     return best

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,16 +42,8 @@ class Pair:
     @property
     def swapped(self) -> Pair:
         """The same two tables, the other one first."""
-        return Pair(
-            X=self.X_other,
-            y=self.y_other,
-            X_other=self.X,
-            y_other=self.y,
-            ids=self.other_ids,
-            other_ids=self.ids,
-            steering=self.steering,
-            coin=self.coin,
-        )
+        first = {"X": self.X_other, "y": self.y_other, "ids": self.other_ids}
+        return replace(self, **first, X_other=self.X, y_other=self.y, other_ids=self.ids)
 
 
 def pair_of(

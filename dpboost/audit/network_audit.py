@@ -1,4 +1,4 @@
-"""Fits and evaluations of parties, held to those of one table that replays weigh.
+"""Fits, evaluations and cross-validations of parties, held to those of one table.
 
 Where noise is drawn in shares no replay can force it. But the shares of a seed add up to what one
 process draws, so the same terms with all rows in one place must give the same model: then what
@@ -7,20 +7,24 @@ replays find of the latter holds for the former. What else the messages tell is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.neighbouring_pairs import pair_of
-from dpboost.audit.replay import Fit, replay_pair
+from dpboost.audit.replay import replay_pair
 from dpboost.audit.transcript import Violation
 from dpboost.data.table import read_table
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.evaluating.evaluation import Evaluation
+from dpboost.evaluating.fold_coins import deal_folds
+from dpboost.federated.cross_validation import cv_agreement
+from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
 from dpboost.federated.evaluation import evaluation_agreement
 from dpboost.federated.party.party import OwnRows, Party
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION
@@ -30,11 +34,13 @@ from dpboost.federated.protocol.hub import Hub, LocalLink
 from dpboost.federated.protocol.messages import KINDS, Key, Words, decode
 from dpboost.federated.simulation import Simulation, run_together
 from dpboost.federated.training.agreed_fit import agreed_privacy, evaluate_agreed, train_agreed
+from dpboost.federated.training.replay import Result, judging_terms, part_terms
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.privacy.exact_arithmetic import epsilon_of
+from dpboost.privacy.exact_arithmetic import PrivacyCost, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.randomness import Entropy
 from dpboost.recipes import ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras
@@ -45,6 +51,9 @@ CHECK = "messages of parties"
 
 SCHEMA = {"bounds": {"age": (0.0, 1.0), "dose": (0.0, 1.0)}, "label_bounds": (-1.0, 1.0)}
 N_PARTIES = 3
+
+#: Of cross-validations.
+N_FOLDS, N_FOLD_ROWS, FOLD_SEED = 3, 18, 9
 
 Rows = tuple[NDArray[Any], NDArray[Any]]
 
@@ -150,13 +159,7 @@ def parts_of(rows: Rows) -> list[Rows]:
 
 
 def over_messages(terms: Agreement, rows: Rows) -> tuple[Simulation, dict[tuple[Key, int], bytes]]:
-    """Run a session, and return what comes of it and all messages of parties.
-
-    Parameters
-    ----------
-    rows : (X, y)
-        Of all parties.
-    """
+    """Run a session, and return what comes of it and all messages of parties."""
     parties: list[Party] = []
     first_row = 0
     for index, (X, y) in enumerate(parts_of(rows)):
@@ -183,14 +186,8 @@ def in_one_place(
 ) -> Any:
     """Return what is told of the same rows by one process.
 
-    Parameters
-    ----------
-    rows : (X, y)
-        That take part.
-    folds : ndarray of shape (n_rows,), int32, optional
-        Whose model judges each row, in the evaluation of a cross-validation.
-    ledger : Ledger, optional
-        Opened before, where coins were drawn from it.
+    In the evaluation of a cross-validation, ``folds`` says whose model judges each row. A ledger is
+    given where coins were drawn from it before.
     """
     X, y = rows
     ledger = ledger_of(terms) if ledger is None else ledger
@@ -229,16 +226,13 @@ def _told(terms: Agreement) -> Iterator[Violation]:
     X, y = public_rows(12)
     found, sent = over_messages(seeded, (X, y))
     where = f"{terms.recipe}, {terms.neighbours}"
-
-    def violation(message: str) -> Violation:
-        return Violation(check=CHECK, where=where, message=message)
-
+    violation = partial(Violation, CHECK, where)
     if text_of(told_of(found)) != text_of(in_one_place(seeded, (X, y))):
         what = "other figures" if terms.recipe == EVALUATION else "another model"
         yield violation(f"{what} than of the same rows in one place")
     if {party.ledger.spent for party in found.parties} != {found.coordinator.ledger.spent}:
         yield violation("parties have booked something else than the coordinator")
-    if _are_small(list(sent.values())):
+    if are_small(_words_of(sent.values())):
         yield violation("replies hold small numbers: there is no mask on them")
     other = y.copy()
     other[-1] = -other[-1]
@@ -248,12 +242,15 @@ def _told(terms: Agreement) -> Iterator[Violation]:
         yield violation("number or length of replies depend on a row")
 
 
-def _are_small(messages: Sequence[bytes]) -> bool:
-    """Return whether most words are near zero, where masks make them uniform."""
+def _words_of(messages: Iterable[bytes]) -> list[NDArray[Any]]:
     read: list[Any] = [decode(message, KINDS) for message in messages]
-    parts = [part for message in read if isinstance(message, Words) for part in message.words]
+    return [part for message in read if isinstance(message, Words) for part in message.words]
+
+
+def are_small(arrays: Sequence[NDArray[Any]]) -> bool:
+    """Return whether most words are near zero, where masks make them uniform."""
     # Uniform words are so near to zero once in 2^15 times.
-    near = np.abs(np.concatenate(parts, axis=None).view(np.int64)) < 2**48
+    near = np.abs(np.concatenate(arrays, axis=None).view(np.int64)) < 2**48
     return bool(near.mean() > 0.5)
 
 
@@ -264,8 +261,99 @@ def _replayed(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
     def trained(X: Any, y: Any) -> Mapping[str, Any]:
         return {"told": text_of(in_one_place(terms, (X, y)))}
 
-    fit: Fit = trained
     instead = (np.zeros(2), -1.0)
     pair = pair_of(X, y, np.ones(2), 1.0, neighbours, instead=instead, coin=0.0)
     for one in (pair, pair.swapped):
-        yield from replay_pair(fit, one).violations
+        yield from replay_pair(trained, one).violations
+
+
+def cross_validations_of_parties(
+    tasks: Sequence[str] = ("regression", "classification"),
+) -> list[Violation]:
+    """Cross-validate over messages and in one place, and compare."""
+    found: list[Violation] = []
+    for task in tasks:
+        found += _told_of_folds(
+            _fold_terms(task, Neighbours.ADD_REMOVE, FOLD_SEED), f"cross-validation, {task}"
+        )
+        for neighbours in Neighbours:
+            found += _replayed_folds(_fold_terms(task, neighbours, None), neighbours)
+    return found
+
+
+def _fold_terms(task: str, neighbours: Neighbours, seed: int | None) -> Agreement:
+    known: dict[str, Any] = {"label_bounds": (-1.0, 1.0)}
+    kind: Any = FederatedBoostingRegressor
+    if task == "classification":
+        known, kind = {"classes": [-1, 1]}, FederatedBoostingClassifier
+    model = kind(
+        # A part of the budget is to be enough for one of few rows.
+        epsilon=60.0,
+        delta=0.0,
+        schema={"bounds": SCHEMA["bounds"], **known},
+        neighbours=neighbours.value,
+        n_estimators=2,
+        max_depth=1,
+        max_bin=4,
+        random_state=0,
+        noise_seed=seed,
+    )
+    metrics = ["l2"] if task == "regression" else ["binary_logloss"]
+    return cv_agreement(model, N_PARTIES, ("age", "dose"), nfold=N_FOLDS, metrics=metrics)
+
+
+def _told_of_folds(terms: Agreement, where: str) -> Iterator[Violation]:
+    """Compare models and figures, and add up what each party has booked."""
+    violation = partial(Violation, CHECK, where)
+    X, y = public_rows(N_FOLD_ROWS)
+    codes = deal_folds(Entropy.seeded(FOLD_SEED).row_coins(), N_FOLDS, np.arange(N_FOLD_ROWS))
+    found, _ = over_messages(terms, (X, y))
+    fits = found.coordinator.fits
+    for fold, fitted in enumerate(fits):
+        kept = codes != fold
+        one = in_one_place(part_terms(terms, fold), (X[kept], y[kept]))
+        if text_of(fitted.ensemble) != text_of(one):
+            yield violation("another model than of the rows of the other folds in one place")
+    judging = judging_terms(terms, [model_text(fitted.ensemble) for fitted in fits])
+    told = found.coordinator.evaluation
+    if f"{told.metrics} {told.groups}" != in_one_place(judging, (X, y), codes):
+        yield violation("other figures than of the same folds in one place")
+    whole = replace(judging, folds=None).ledger().capacity
+    for one in (found.coordinator, *found.parties):
+        if _spent(one) > whole:
+            yield violation("a row may cost more in all sessions than the budget")
+
+
+def _replayed_folds(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
+    """Weigh the releases of all parts together, with all rows in one place."""
+    folds = terms.folds
+    assert folds is not None
+    judging = replace(terms, folds=replace(folds, part=folds.n_folds))
+
+    def cross_validated(X: Any, y: Any) -> Mapping[str, Any]:
+        ledger = ledger_of(judging)
+        codes = deal_folds(ledger.row_coins(), N_FOLDS, np.arange(len(y)))
+        told = []
+        for fold in range(N_FOLDS):
+            kept = codes != fold
+            told.append(in_one_place(part_terms(terms, fold), (X[kept], y[kept])))
+        judged = judging_terms(terms, [model_text(each) for each in told])
+        figures = in_one_place(judged, (X, y), codes, ledger)
+        return {"models": [text_of(each) for each in told], "figures": figures}
+
+    rows: Rows = public_rows(N_FOLD_ROWS)
+    pair = pair_of(*rows, np.ones(2), 1.0, neighbours, instead=(np.zeros(2), -1.0), first=True)
+    for one in (pair, pair.swapped):
+        audit = replay_pair(cross_validated, one, several=True)
+        yield from audit.violations
+        whole = replace(judging, folds=None).ledger().capacity
+        if Fraction(audit.capacity) > Fraction(number_of(whole)) * (1 + Fraction(1, 10**9)):
+            message = "all sessions of a row may spend more than the budget"
+            yield Violation("total", "cross-validation", message)
+
+
+def _spent(one: Result) -> PrivacyCost:
+    """Return what a row may have cost by the charges of each fit and of the metrics."""
+    fits, own = one.ledger.root.children.values()
+    costs = sorted(each.total.cost for each in fits.children.values())
+    return max(one.ledger.spent, sum(costs[1:], own.total.cost))

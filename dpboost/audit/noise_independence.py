@@ -46,8 +46,6 @@ class Look:
 
     Parameters
     ----------
-    label : str
-        Kind of release.
     size : int
         Entries of a release.
     noise : ndarray of float
@@ -71,21 +69,10 @@ class Look:
         return np.arange(1, max(most, 0) + 1)
 
 
-def dependent_noise(
-    fits: Sequence[tuple[int, Callable[[], Any]]] | None = None,
-) -> list[Violation]:
-    """Look for dependence between the draws of real fits.
+def dependent_noise(fits: Sequence[tuple[int, Callable[[], Any]]] | None = None) -> list[Violation]:
+    """Return the strongest dependence between the draws of real fits, by kind of release.
 
-    Parameters
-    ----------
-    fits : sequence of (int, callable), optional
-        How often, and what trains a model on a table of its own; by default fits whose releases
-        have every layout that the library has.
-
-    Returns
-    -------
-    list of Violation
-        The strongest dependence of every kind of release that has any.
+    Each fit comes with how often it runs; by default releases have every layout that there is.
     """
     looks = looks_of(fits)
     n_tests = sum(2 * len(look.lags) for look in looks)
@@ -103,19 +90,13 @@ def dependent_noise(
 
 
 def looks_of(fits: Sequence[tuple[int, Callable[[], Any]]] | None = None) -> list[Look]:
-    """Return the draws of fits, by default of the ordinary ones.
-
-    Parameters
-    ----------
-    fits : sequence of (int, callable), optional
-        As in `dependent_noise`.
-    """
+    """Return the draws of fits, by default of the ordinary ones."""
     return [look for times, fit in fits or ordinary_fits() for look in _looks(fit, times)]
 
 
 def _violation(look: Look, message: str) -> Violation:
     where = f"{look.label}, {look.size} entries"
-    return Violation(check="independent noise", where=where, message=message)
+    return Violation("independent noise", where, message)
 
 
 def _repeated(look: Look) -> tuple[int, float]:

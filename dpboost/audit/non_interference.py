@@ -26,6 +26,7 @@ import numpy as np
 
 from dpboost.audit.call_trace import RELEASE, TracedStep, watched_call
 from dpboost.audit.far_rows import far_rows
+from dpboost.audit.public_numbers import first_difference
 from dpboost.audit.replay import FAULTS
 from dpboost.audit.transcript import Violation
 from dpboost.model_selection.replaying import BlankRows, RowsInstead, prepared
@@ -104,10 +105,7 @@ def non_interference(
     if error is not None:
         raise error
     transcript = transcript_of(result)
-    found = [
-        Violation(check=check, where="fit", message=message)
-        for check, message in seen.get(FAULTS, ())
-    ]
+    found = [Violation(check, "fit", message) for check, message in seen.get(FAULTS, ())]
     rows = far_rows(transcript.call, n_rows, every_size=every_size)
     n_runs, n_errors = 1, 0
     for kind in outcomes:
@@ -127,13 +125,7 @@ def non_interference(
 
 
 def transcript_of(result: Any) -> Transcript:
-    """Return the transcript of what a call returned.
-
-    Raises
-    ------
-    RuntimeError
-        If it has none.
-    """
+    """Return the transcript of what a call returned, or raise where it has none."""
     found = getattr(result, "transcript_", getattr(result, "transcript", None))
     if not isinstance(found, Transcript):
         raise RuntimeError("The call has no transcript, so there is nothing to replay.")
@@ -146,20 +138,11 @@ Seen = tuple[dict[str, Any], list[TracedStep], Exception | None]
 def compare(check: str, where: str, reference: Seen, other: Seen) -> list[Violation]:
     """Compare two runs of a call, step by step and by all that they show.
 
-    Parameters
-    ----------
-    where : str
-        The second run, in words.
-    reference, other : (visible, steps, error)
-
-    Returns
-    -------
-    list of Violation
-        One for the first step that differs, and one for each visible part.
+    There is one violation for the first step that differs, and one for each visible part.
     """
     (seen, steps, error), (other_seen, other_steps, other_error) = reference, other
     found = []
-    number = _first_difference(steps, other_steps)
+    number = first_difference(steps, other_steps)
     if number is not None:
         one, two = (
             f"{own[number].kind} {own[number].name}" if number < len(own) else "the end"
@@ -168,20 +151,20 @@ def compare(check: str, where: str, reference: Seen, other: Seen) -> list[Violat
         message = f"step {number} is {two}, and {one} in the reference"
         if one == two:
             message = f"step {number}, {one}, has other numbers than in the reference"
-        found.append(Violation(check=check, where=where, message=message))
+        found.append(Violation(check, where, message))
     told, other_told = (
         f"{type(each).__name__}: {each}" if each else "" for each in (error, other_error)
     )
     if told != other_told:
         message = f"ends by {other_told or 'a result'}, the reference by {told or 'a result'}"
-        return [*found, Violation(check=check, where=where, message=message)]
+        return [*found, Violation(check, where, message)]
     names = sorted({*seen, *other_seen} - {FAULTS})
     if check == REPLAY:
         # It has copies of public arguments, which a pickle writes out where it referred to one.
         # Attributes are compared, and pickles among replays.
         names = [name for name in names if name != "pickle"]
     found += [
-        Violation(check=check, where=where, message=f"{name} differs from the reference")
+        Violation(check, where, f"{name} differs from the reference")
         for name in names
         if seen.get(name) != other_seen.get(name)
     ]
@@ -195,13 +178,6 @@ def _of_one_kind(recorded: Seen, reference: Seen) -> tuple[Seen, Seen]:
     seen, steps, error = reference
     releases = [step for step in steps if step.kind == RELEASE]
     return recorded, (seen, releases, error)
-
-
-def _first_difference(steps: Sequence[TracedStep], others: Sequence[TracedStep]) -> int | None:
-    for number, (one, two) in enumerate(zip(steps, others, strict=False)):
-        if one != two:
-            return number
-    return None if len(steps) == len(others) else min(len(steps), len(others))
 
 
 class _Runs:

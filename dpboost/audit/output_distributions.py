@@ -37,12 +37,7 @@ class CallLoss:
 
 
 def call_loss(first: KernelCall, second: KernelCall) -> CallLoss:
-    """Compare a recorded call with its replay.
-
-    Parameters
-    ----------
-    first, second : KernelCall
-        The same kernel with the same integers and outcome, on neighbouring tables.
+    """Compare a recorded call with its replay, of the same integers and outcome.
 
     Raises
     ------
@@ -78,7 +73,7 @@ def _common(
     """Return both values and the outcome, without categories that only one table has."""
     if second.alignment is None:
         return first.given, second.given, first.outcome
-    there, here = second.alignment.there, second.alignment.here
+    there, here = second.alignment
     return first.given[there], second.given[here], first.outcome[there]
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, check_real
+from dpboost._utils.validation import check_choice, check_integer, check_real
 from dpboost.audit.blackbox import EpsilonEstimate, Statistic, estimate_epsilon
-from dpboost.audit.boosting_audit import RecipeAudit
 from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.recipe_audit import Case, RecipeAudit, replay_cases
 from dpboost.audit.released_surface import estimator_fit
-from dpboost.audit.replay import Fit, replay_pair
+from dpboost.audit.replay import Fit
 from dpboost.audit.transcript import Recorder
 from dpboost.audit.witnesses import Witness, witnesses
 from dpboost.privacy.neighbours import Neighbours
@@ -113,11 +113,7 @@ def outside_pairs(
         labels = np.append(np.full(len(column) - 1, common), own)
         other = ([0.0], low) if Neighbours(neighbours) is Neighbours.REPLACE else None
         yield OutsidePair(
-            name=name,
-            X=column[:, np.newaxis],
-            y=labels,
-            row=len(column) - 1,
-            replacement=other,
+            name=name, X=column[:, np.newaxis], y=labels, row=len(column) - 1, replacement=other
         )
 
 
@@ -241,23 +237,16 @@ def replay_estimator(
         For an unknown task.
     """
     check_choice("task", "replay_estimator", task, TASKS)
-    started = time.perf_counter()
-    result = RecipeAudit("of your own", 0.0)
+    cases: list[Case] = []
+    epsilon = 0.0
     for neighbours in relations:
         for witness in witnesses(task, neighbours):
             make = partial(_for_witness, make_estimator, witness)
-            result.epsilon = max(result.epsilon, float(make().epsilon))
-            fit = estimator_fit(make)
-            try:
-                pair = _steered_where_it_fits(fit, witness.pair)
-                audits = [replay_pair(fit, each, seed=seed) for each in (pair, pair.swapped)]
-            except InvalidParameterError as error:
-                result.skipped.append((repr(witness), str(error)))
-                continue
-            for audit in audits:
-                result.add(witness, audit)
-    result.seconds = time.perf_counter() - started
-    return result
+            epsilon = max(epsilon, float(make().epsilon))
+            cases.append((witness, estimator_fit(make)))
+    return replay_cases(
+        "of your own", cases, epsilon=epsilon, seed=seed, adapt=_steered_where_it_fits
+    )
 
 
 def _for_witness(make_estimator: Callable[..., Any], witness: Witness) -> Any:

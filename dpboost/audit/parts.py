@@ -5,44 +5,32 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
+from typing import Any
 
-from dpboost.audit.boosting_audit import (
-    ENSEMBLE,
-    ONE_TREE,
-    BoxAudit,
-    RecipeAudit,
-    bank,
-    black_box,
-    deltas,
-    replay_recipe,
-)
+from dpboost.audit.boosting_audit import ENSEMBLE, ONE_TREE, bank, black_box, deltas, replay_recipe
 from dpboost.audit.budget_session import audit_sessions
 from dpboost.audit.claims import unfounded_claims
 from dpboost.audit.cluster_audit import fits_on_workers, transcripts_of_workers
 from dpboost.audit.dropout_audit import masks_of_lost_parties
-from dpboost.audit.fit_variety import Case, other_cases
-from dpboost.audit.fold_audit import cross_validations_of_parties
+from dpboost.audit.fit_variety import other_cases
 from dpboost.audit.local_audit import local_reports
 from dpboost.audit.network_audit import (
     continued_fits_of_parties,
+    cross_validations_of_parties,
     evaluations_of_parties,
     fits_of_parties,
 )
 from dpboost.audit.noise_independence import dependent_noise
-from dpboost.audit.non_interference import NonInterference, non_interference
+from dpboost.audit.non_interference import non_interference
 from dpboost.audit.rare_outcomes import rare_outcomes
+from dpboost.audit.recipe_audit import BoxAudit, RecipeAudit, replay_cases
 from dpboost.audit.recorded_calls import KINDS, N_ROWS, RecordedCall, recorded_calls
 from dpboost.audit.refusals import telling_refusals
-from dpboost.audit.replay import replay_pair
 from dpboost.audit.sampler_laws import sampler_laws
 from dpboost.audit.transcript import Violation
-from dpboost.audit.tree_audit import (
-    TREE_RECIPES,
-    replay_tree_recipe,
-    tree_bank,
-    tree_black_box,
-)
+from dpboost.audit.tree_audit import TREE_RECIPES, replay_tree_recipe, tree_bank, tree_black_box
 from dpboost.audit.witnesses import DELTA, Witness
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
@@ -93,16 +81,9 @@ QUICK_BOXES = ("best", "dpboost", "tree:best")
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is to be audited.
+    """What is to be audited: recipes, trees by their prefix, and other names of this module.
 
-    Parameters
-    ----------
-    epsilon : float
-        Claimed.
-    names : tuple of str
-        Recipes, trees by their prefix, and the other names of this module.
-    runs : int or None
-        Fits a table in a black box; by default as many as the length of the audit has.
+    Without ``runs`` a black box has as many fits a table as the length of the audit.
     """
 
     epsilon: float = 1.0
@@ -117,8 +98,6 @@ class Outcome:
 
     Parameters
     ----------
-    audit : RecipeAudit or BoxAudit or None
-        None where a part counts no loss.
     what : str
         In words, where there is no audit of a recipe.
     runs : int or None
@@ -147,19 +126,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One step of an audit.
-
-    Parameters
-    ----------
-    name : str
-        Recipe, or another name of this module.
-    what : str
-        What is looked at, in words.
-    run : callable
-        Returns the outcome.
-    cost : float
-        About how long it takes beside others, so that the longest begin first.
-    """
+    """One step of an audit; the costliest begin first."""
 
     name: str
     what: str
@@ -169,13 +136,7 @@ class Part:
 
 @dataclass(eq=False)
 class Plan:
-    """Parts to run, and what is left out.
-
-    Parameters
-    ----------
-    left_out : list of str
-        In words, for whoever reads the verdict.
-    """
+    """Parts to run, and in words what is left out."""
 
     parts: list[Part] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -199,7 +160,9 @@ def plan(request: Request) -> Plan:
     if OTHER in chosen:
         found.parts += _others(request)
     if SESSION in chosen:
-        found.parts.append(_session(request))
+        what, run = "replay of all calls under one budget", partial(_sessions, request)
+        cost = 4 if request.quick else 20
+        found.parts.append(_timed(SESSION, what, run, cost=cost))
     _elsewhere(found, chosen)
     if request.names:
         found.left_out.append("not asked for: " + ", ".join(sorted(set(every) - set(chosen))))
@@ -215,137 +178,113 @@ def plan(request: Request) -> Plan:
     return found
 
 
+def _timed(
+    name: str, what: str, run: Callable[[], Outcome | Sequence[Violation]], *, cost: float = 1.0
+) -> Part:
+    """Return a part that counts no loss, with its seconds."""
+
+    def timed() -> Outcome:
+        started = time.perf_counter()
+        found = run()
+        if not isinstance(found, Outcome):
+            violations = tuple((what, violation) for violation in found)
+            found = Outcome(name=name, violations=violations)
+        return replace(found, what=what, seconds=time.perf_counter() - started)
+
+    return Part(name=name, what=what, run=timed, cost=cost)
+
+
 def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
     """Add the fits to rows that lie in several places, or that they are left out."""
     missing = find_spec("distributed") is None
     if CLUSTER in chosen and not missing:
-        what = "replay on the workers of a cluster"
-        run = _timed(CLUSTER, what, fits_on_workers)
-        found.parts.append(Part(name=CLUSTER, what=what, run=run, cost=12))
-        what = "replays without rows, far tables"
-        run = _timed(CLUSTER, what, transcripts_of_workers)
-        found.parts.append(Part(name=CLUSTER, what=what, run=run, cost=12))
+        found.parts += [
+            _timed(CLUSTER, "replay on the workers of a cluster", fits_on_workers, cost=12),
+            _timed(CLUSTER, "replays without rows, far tables", transcripts_of_workers, cost=12),
+        ]
     else:
         reason = ": the extra 'dask' is not installed" if CLUSTER in chosen else ""
         found.left_out.append(f"Dask{reason}")
     if PARTIES in chosen:
-        what = "messages, and replay in one place"
-        run = _timed(PARTIES, what, fits_of_parties)
-        found.parts.append(Part(name=PARTIES, what=what, run=run, cost=2))
-        what = "fits that continue a model over messages, and replay in one place"
-        run = _timed(PARTIES, what, continued_fits_of_parties)
-        found.parts.append(Part(name=PARTIES, what=what, run=run))
-        what = "cross-validations over messages, and replay in one place"
-        run = _timed(PARTIES, what, cross_validations_of_parties)
-        found.parts.append(Part(name=PARTIES, what=what, run=run, cost=2))
-        what = "evaluations over messages, and replay in one place"
-        run = _timed(PARTIES, what, evaluations_of_parties)
-        found.parts.append(Part(name=PARTIES, what=what, run=run))
-        what = "masks where parties are lost"
-        run = _timed(PARTIES, what, masks_of_lost_parties)
-        found.parts.append(Part(name=PARTIES, what=what, run=run))
+        checks: dict[str, Callable[[], Sequence[Violation]]] = {
+            "messages": fits_of_parties,
+            "fits that continue a model over messages": continued_fits_of_parties,
+            "cross-validations over messages": cross_validations_of_parties,
+            "evaluations over messages": evaluations_of_parties,
+        }
+        found.parts += [
+            _timed(PARTIES, f"{what}, and replay in one place", check, cost=2)
+            for what, check in checks.items()
+        ]
+        found.parts.append(_timed(PARTIES, "masks where parties are lost", masks_of_lost_parties))
     else:
         found.left_out.append("parties that exchange messages")
     found.left_out.append("what carries messages: Dask's network, HTTPS and Flower, see tests/unit")
 
 
-def _timed(
-    name: str,
-    what: str,
-    check: Callable[[], Sequence[Violation]],
-    labels: tuple[str, ...] = (),
-) -> Callable[[], Outcome]:
-    def run() -> Outcome:
-        started = time.perf_counter()
-        found = tuple((what, violation) for violation in check())
-        seconds = time.perf_counter() - started
-        return Outcome(name=name, what=what, violations=found, seconds=seconds, labels=labels)
-
-    return run
-
-
 def _samplers() -> list[Part]:
-    checks: dict[str, Callable[[], list[Violation]]] = {
+    def reports() -> Outcome:
+        violations = tuple(("reports of devices", found) for found in local_reports())
+        return Outcome(name=SAMPLERS, violations=violations, labels=("reports",))
+
+    checks: dict[str, Callable[[], Outcome | Sequence[Violation]]] = {
         "outcomes too rare to wait for": rare_outcomes,
         "draws that depend on each other": dependent_noise,
         "laws of samplers, coins and shares of noise": sampler_laws,
-        "reports of devices": local_reports,
+        "reports of devices": reports,
         "refusals of bad input": telling_refusals,
         "claims of fits without privacy": unfounded_claims,
     }
-    labels: dict[object, tuple[str, ...]] = {local_reports: ("reports",)}
-    return [
-        Part(
-            name=SAMPLERS,
-            what=what,
-            run=_timed(SAMPLERS, what, check, labels.get(check, ())),
-            cost=4,
-        )
-        for what, check in checks.items()
-    ]
+    return [_timed(SAMPLERS, what, check, cost=4) for what, check in checks.items()]
 
 
 def _recorded(request: Request) -> list[Part]:
     """Return the audit of non-interference, one part for each kind of calls."""
-    found = []
-    for kind in KINDS:
-        calls = [call for call in recorded_calls(quick=request.quick) if call.kind == kind]
-        if not calls:
-            continue
-
-        def run(kind: str = kind, calls: Sequence[RecordedCall] = tuple(calls)) -> Outcome:
-            started = time.perf_counter()
-            audits = {call.name: _audited(call, request) for call in calls}
-            violations = tuple(
-                (name, found) for name, audit in audits.items() for found in audit.violations
-            )
-            return Outcome(
-                name=CALLS,
-                what=f"replays without rows, far tables: {kind}",
-                violations=violations,
-                seconds=time.perf_counter() - started,
-                runs=sum(audit.n_runs for audit in audits.values()),
-            )
-
-        cost = len(calls) * (1 if request.quick else 4)
-        found.append(Part(name=CALLS, what=kind, run=run, cost=cost))
-    return found
-
-
-def _session(request: Request) -> Part:
-    what = "replay of all calls under one budget"
-
-    def run() -> Outcome:
-        started = time.perf_counter()
-        audit = audit_sessions(quick=request.quick)
-        return Outcome(
-            name=SESSION,
-            what=what,
-            violations=tuple(audit.violations),
-            seconds=time.perf_counter() - started,
-            runs=audit.n_runs,
-            reached=audit.reached,
+    by_kind: dict[str, list[RecordedCall]] = {}
+    for call in recorded_calls(quick=request.quick):
+        by_kind.setdefault(call.kind, []).append(call)
+    return [
+        _timed(
+            CALLS,
+            f"replays without rows, far tables: {kind}",
+            partial(_audited, by_kind[kind], request),
+            cost=len(by_kind[kind]) * (1 if request.quick else 4),
         )
-
-    return Part(name=SESSION, what=what, run=run, cost=4 if request.quick else 20)
-
-
-def _audited(call: RecordedCall, request: Request) -> NonInterference:
-    given = dict(call.given)
-    return non_interference(call.make(), N_ROWS, given=given, every_size=not request.quick)
+        for kind in KINDS
+        if kind in by_kind
+    ]
 
 
-def _replayed(name: str, audit: RecipeAudit) -> Outcome:
-    return Outcome(
-        name=name, audit=audit, violations=tuple(audit.violations), seconds=audit.seconds
-    )
+def _audited(calls: Sequence[RecordedCall], request: Request) -> Outcome:
+    audits = {
+        call.name: non_interference(
+            call.make(), N_ROWS, given=dict(call.given), every_size=not request.quick
+        )
+        for call in calls
+    }
+    violations = tuple((name, found) for name, own in audits.items() for found in own.violations)
+    n_runs = sum(audit.n_runs for audit in audits.values())
+    return Outcome(name=CALLS, violations=violations, runs=n_runs)
 
 
-def _boxed(name: str, audit: BoxAudit) -> Outcome:
+def _sessions(request: Request) -> Outcome:
+    audit = audit_sessions(quick=request.quick)
+    violations = tuple(audit.violations)
+    return Outcome(name=SESSION, violations=violations, runs=audit.n_runs, reached=audit.reached)
+
+
+def _replayed(name: str, replayed: Callable[[], RecipeAudit]) -> Outcome:
+    audit = replayed()
+    violations = tuple(audit.violations)
+    return Outcome(name=name, audit=audit, violations=violations, seconds=audit.seconds)
+
+
+def _boxed(name: str, boxed: Callable[[], BoxAudit]) -> Outcome:
+    audit = boxed()
     found: tuple[tuple[str, Violation], ...] = ()
     if audit.violated:
         message = f"measured {audit.bound:.6g}, claimed {audit.claim:.6g}"
-        violation = Violation(check="black box", where=audit.setting, message=message)
+        violation = Violation("black box", audit.setting, message)
         found = ((audit.setting, violation),)
     return Outcome(name=name, audit=audit, violations=found, seconds=audit.seconds)
 
@@ -358,90 +297,45 @@ def _some(witnesses: Iterable[Witness], name: str, request: Request) -> list[Wit
 
 def _recipe(recipe: str, request: Request) -> list[Part]:
     parts = []
+    divided = ALGORITHMS.find(recipe, "audit").start_share is not None
     for delta in deltas(recipe):
         name = recipe if delta else f"{recipe}, delta 0"
+        claimed = {"epsilon": request.epsilon, "delta": delta}
 
-        def replayed(name: str = name, delta: float = delta) -> Outcome:
-            chosen = _some(bank(), name, request)
-            audit = replay_recipe(recipe, epsilon=request.epsilon, delta=delta, chosen=chosen)
-            return _replayed(name, audit)
+        def replayed(name: str = name, claimed: Any = claimed) -> RecipeAudit:
+            return replay_recipe(recipe, **claimed, chosen=_some(bank(), name, request))
 
-        parts.append(Part(name=name, what="replay", run=replayed, cost=18))
+        run = partial(_replayed, name, replayed)
+        parts.append(Part(name=name, what="replay", run=run, cost=18))
         if request.quick and name not in QUICK_BOXES:
             continue
-        runs = request.runs or (QUICK_RUNS if request.quick else _long_runs(recipe))
+        long_runs = LONG_RUNS if divided else LONG_RUNS_OF_ONE_NUMBER
+        runs = request.runs or (QUICK_RUNS if request.quick else long_runs)
         settings = [(ONE_TREE, runs)]
         if not request.quick:
             settings.append((ENSEMBLE, max(LEAST_RUNS, runs // ENSEMBLE_PART)))
         for setting, n_runs in settings:
-
-            def boxed(
-                name: str = name,
-                delta: float = delta,
-                setting: dict[str, int] = setting,
-                n_runs: int = n_runs,
-            ) -> Outcome:
-                audit = black_box(
-                    recipe, setting, epsilon=request.epsilon, delta=delta, n_runs=n_runs
-                )
-                return _boxed(name, audit)
-
             what = "black box, " + ", ".join(f"{key} {value}" for key, value in setting.items())
-            parts.append(Part(name=name, what=what, run=boxed, cost=n_runs / 50))
+            run = partial(
+                _boxed, name, partial(black_box, recipe, setting, **claimed, n_runs=n_runs)
+            )
+            parts.append(Part(name=name, what=what, run=run, cost=n_runs / 50))
     return parts
-
-
-def _long_runs(recipe: str) -> int:
-    divided = ALGORITHMS.find(recipe, "audit").start_share is not None
-    return LONG_RUNS if divided else LONG_RUNS_OF_ONE_NUMBER
 
 
 def _tree(name: str, request: Request) -> list[Part]:
-    recipe = TREES[name]
+    recipe, epsilon = TREES[name], request.epsilon
     runs = request.runs or (QUICK_RUNS if request.quick else LONG_RUNS_OF_ONE_NUMBER)
 
-    def replayed() -> Outcome:
+    def replayed() -> RecipeAudit:
         chosen = _some(tree_bank(recipe), name, request)
-        return _replayed(name, replay_tree_recipe(recipe, epsilon=request.epsilon, chosen=chosen))
+        return replay_tree_recipe(recipe, epsilon=epsilon, chosen=chosen)
 
-    def boxed() -> Outcome:
-        return _boxed(name, tree_black_box(recipe, epsilon=request.epsilon, n_runs=runs))
-
-    parts = [Part(name=name, what="replay", run=replayed, cost=9)]
+    parts = [Part(name=name, what="replay", run=partial(_replayed, name, replayed), cost=9)]
     if not request.quick or name in QUICK_BOXES:
-        parts.append(Part(name=name, what="black box, max_depth 0", run=boxed, cost=runs / 100))
+        run = partial(_boxed, name, partial(tree_black_box, recipe, epsilon=epsilon, n_runs=runs))
+        parts.append(Part(name=name, what="black box, max_depth 0", run=run, cost=runs / 100))
     return parts
-
-
-def replay_cases(
-    name: str, cases: Iterable[Case], *, epsilon: float = 1.0, seed: int | None = None
-) -> RecipeAudit:
-    """Audit fits of any kind on pairs of their own, in both directions.
-
-    Parameters
-    ----------
-    cases : iterable of (Witness, callable)
-    epsilon : float, default=1
-        Claimed.
-    seed : int, optional
-        Draw from a seed.
-    """
-    started = time.perf_counter()
-    result = RecipeAudit(name, epsilon)
-    for witness, fit in cases:
-        if witness.before is not None:
-            witness.before()
-        for pair in (witness.pair, witness.pair.swapped):
-            audit = replay_pair(fit, pair, seed=seed, group=witness.group, several=witness.several)
-            result.add(witness, replace(audit, cost=audit.cost / _factor(witness, audit)))
-    result.seconds = time.perf_counter() - started
-    return result
-
-
-def _factor(witness: Witness, audit: object) -> int:
-    """Return how many times the cost of one row a group may cost."""
-    pure = getattr(audit, "privacy_measure", "epsilon") == "epsilon"
-    return witness.group if pure else witness.group**2
 
 
 def _others(request: Request) -> list[Part]:
@@ -456,23 +350,12 @@ def _others(request: Request) -> list[Part]:
             name = f"{OTHER}, delta {delta:g}"
             if epsilon != request.epsilon:
                 name = f"{OTHER}, epsilon {epsilon:g}"
-
-            def replayed(
-                name: str = name,
-                epsilon: float = epsilon,
-                delta: float = delta,
-                relation: Neighbours = relation,
-            ) -> Outcome:
-                cases = other_cases(relation, epsilon=epsilon, delta=delta)
-                return _replayed(name, replay_cases(name, cases, epsilon=epsilon))
-
-            parts.append(Part(name=name, what=f"replay, {relation.value}", run=replayed, cost=8))
+            cases = other_cases(relation, epsilon=epsilon, delta=delta)
+            run = partial(_replayed, name, partial(replay_cases, name, cases, epsilon=epsilon))
+            parts.append(Part(name=name, what=f"replay, {relation.value}", run=run, cost=8))
     if not request.quick:
-
-        def strong() -> Outcome:
-            name = f"best, epsilon {LARGE_EPSILON:g}"
-            audit = replay_recipe("best", epsilon=LARGE_EPSILON, delta=DELTA)
-            return _replayed(name, audit)
-
-        parts.append(Part(name="best", what=f"replay, epsilon {LARGE_EPSILON:g}", run=strong))
+        name = f"best, epsilon {LARGE_EPSILON:g}"
+        strong = partial(replay_recipe, "best", epsilon=LARGE_EPSILON, delta=DELTA)
+        what = f"replay, epsilon {LARGE_EPSILON:g}"
+        parts.append(Part(name="best", what=what, run=partial(_replayed, name, strong)))
     return parts

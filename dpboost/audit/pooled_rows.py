@@ -20,11 +20,6 @@ class Sites:
     The law of all that is released is the one that parties have whose shares of the noise add up
     to what is charged, without keys, masks and messages.
 
-    Parameters
-    ----------
-    rows : sequence of object
-        The private state of each site.
-
     Privacy
     -------
     This process sees the rows of all sites: it must be trusted by all of them.

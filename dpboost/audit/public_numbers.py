@@ -44,13 +44,7 @@ GROWTHS = (BoostingLoop, SingleTree)
 
 @contextmanager
 def listening() -> Iterator[list[Call]]:
-    """Note every call of a public function while trees grow, as long as the context lasts.
-
-    Yields
-    ------
-    list of (str, int)
-        Functions, by module and name, each with a fingerprint of its arguments.
-    """
+    """Note every call of a public function while trees grow, as long as the context lasts."""
     calls: list[Call] = []
 
     def heard(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,20 +85,12 @@ def hearing(calls: list[Call]) -> Iterator[None]:
         sys.setprofile(earlier)
 
 
-def first_difference(calls: Sequence[Call], others: Sequence[Call]) -> str | None:
-    """Return the first function that two runs handed different numbers, None where none.
-
-    Parameters
-    ----------
-    calls, others : sequence of (str, int)
-        From `listening`.
-    """
-    for call, other in zip(calls, others, strict=False):
+def first_difference(calls: Sequence[Any], others: Sequence[Any]) -> int | None:
+    """Return where two sequences of calls differ first, None where they do not."""
+    for number, (call, other) in enumerate(zip(calls, others, strict=False)):
         if call != other:
-            return call[0]
-    if len(calls) == len(others):
-        return None
-    return max(calls, others, key=len)[min(len(calls), len(others))][0]
+            return number
+    return None if len(calls) == len(others) else min(len(calls), len(others))
 
 
 def _module(frame: FrameType | None) -> str:

@@ -34,18 +34,12 @@ OBJECTIVES = ("quantile", "l1", "huber", "fair", "poisson", "gamma", "tweedie")
 
 @dataclass(eq=False)
 class RandomAudit:
-    """What random replays found.
+    """What random replays of a seed found, which draws the fits and not their noise.
 
     Parameters
     ----------
-    seed : int
-        Draws the fits, not their noise.
-    n_replays : int
-        Pairs of fits that were weighed.
-    n_refused : int
-        Those whose parameters the library refused.
-    n_stopped : int
-        Those in which both fits ended in the same error.
+    n_replays, n_refused, n_stopped : int
+        Pairs of fits that were weighed, fits that were refused, and pairs that ended in an error.
     violations : list of (str, Violation)
         With the fit in words.
     """
@@ -70,15 +64,7 @@ class RandomFit:
 def random_audit(
     *, seconds: float | None = None, n_replays: int | None = None, seed: int
 ) -> RandomAudit:
-    """Replay random fits until the time or their number is up.
-
-    Parameters
-    ----------
-    n_replays : int, optional
-        Give one of the two or both.
-    seed : int
-        Draws tables, parameters and containers; the noise is fresh.
-    """
+    """Replay random fits of a seed, with fresh noise, until the time or their number is up."""
     started = time.perf_counter()
     result = RandomAudit(seed=seed)
     for one in random_fits(seed):
@@ -243,11 +229,8 @@ def _fit(
     container: Callable[[NDArray[np.float64]], Any],
     argument: str | None,
 ) -> Fit:
-    kinds = {
-        "regression": DPBoostRegressor,
-        "classification": DPBoostClassifier,
-        "tree": DPTreeClassifier,
-    }
+    boosting = DPBoostRegressor if kind == "regression" else DPBoostClassifier
+    make = DPTreeClassifier if kind == "tree" else boosting
 
     def fit(X: Any, y: Any) -> Mapping[str, Any]:
         more = {}
@@ -261,7 +244,7 @@ def _fit(
                     more[argument] = np.tile(more[argument][:, np.newaxis], n_classes)
         heard: dict[str, Any] = {}
         with overhear(heard), np.errstate(all="ignore"):
-            estimator = kinds[kind](**settings).fit(container(X), y, **more)
+            estimator = make(**settings).fit(container(X), y, **more)
         return shown(estimator, heard)
 
     return fit

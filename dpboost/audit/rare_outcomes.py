@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from dpboost.privacy.exact_arithmetic import cost_of, epsilon_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
+
+_missed = partial(Violation, "rare outcome")
 
 #: How many nats the only other candidates are below the best one.
 GAPS = (1, 5, 14, 20, 30, 60, 1000)
@@ -57,13 +60,7 @@ _ONE = epsilon_of(Fraction(1))
 
 
 def rare_outcomes() -> list[Violation]:
-    """Lead every sampler to outcomes that are far out, and draw among very many candidates.
-
-    Returns
-    -------
-    list of Violation
-        Empty where every outcome came that has to come.
-    """
+    """Lead every sampler to outcomes that are far out, and draw among very many candidates."""
     return [*_selections(), *_noises(), *_crowds()]
 
 
@@ -162,7 +159,3 @@ def runs_of(scores: NDArray[np.int64]) -> ScoreRuns:
         node_start=np.arange(n_nodes + 1, dtype=np.intp) * n_candidates,
         n_candidates=n_candidates,
     )
-
-
-def _missed(where: str, message: str) -> Violation:
-    return Violation(check="rare outcome", where=where, message=message)

@@ -35,20 +35,9 @@ _NAME_WIDTH = 14
 
 
 def read(text: str, date: str) -> dict[str, Any]:
-    """Return the record of a run.
+    """Return the record of a run: what the command has printed, on some day.
 
-    Parameters
-    ----------
-    text : str
-        What the command has printed.
-    date : str
-        Day of the run.
-
-    Returns
-    -------
-    dict
-        Version, build, date, verdict, checks, kinds of releases, and what was left out. The build
-        is None where the run does not say it.
+    The build is None where the run does not say it.
 
     Raises
     ------

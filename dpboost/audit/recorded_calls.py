@@ -47,8 +47,6 @@ class RecordedCall:
         Prepares what the call needs, such as a model and a budget, and returns the call.
     given : mapping
         Arguments that a transcript does not hold.
-    quick : bool
-        Whether the quick audit has it.
     """
 
     kind: str
@@ -81,13 +79,7 @@ def classifier(**given: Any) -> DPBoostClassifier:
 
 
 def recorded_calls(*, quick: bool = False) -> Iterator[RecordedCall]:
-    """Yield the calls of the audit.
-
-    Parameters
-    ----------
-    quick : bool, default=False
-        Whether only a few are wanted.
-    """
+    """Yield the calls of the audit, or a few of them."""
     for found in (*_recipes(), *_objectives(), *_forms(), *_calls()):
         if found.quick or not quick:
             yield found
@@ -298,106 +290,61 @@ def _calls() -> Iterator[RecordedCall]:
 
 _PART = Fraction(1, 5)
 
-
-def _of_held(budget: Budget, model: Any) -> Any:
-    return evaluate(model, budget=budget, fraction=_PART)
-
-
-def _of_new(budget: Budget, model: Any, labels: Any) -> Any:
-    groups = (np.where(X[:, 1] > 0, "up", "down"), ["up", "down"])
-    return evaluate(model, X, labels, groups=groups, budget=budget, fraction=_PART)
-
-
-def _of_bins(budget: Budget, model: Any) -> Any:
-    return bin_histograms(model, X, budget=budget, fraction=_PART)
-
-
-def _of_leaves(budget: Budget, model: Any, labels: Any) -> Any:
-    return refit_leaves(model, X, labels, budget=budget, fraction=_PART)
-
-
-def _of_another(budget: Budget, model: Any, make: Any, labels: Any) -> Any:
-    del model  # of the rows of another table
-    own = make(epsilon=1.0, delta=1e-6)
-    return own.fit(X, labels, budget=budget.disjoint("north"), fraction=_PART)
+#: Calls of a budget, by whether the quick audit has them.
+_OF_A_BUDGET = {
+    "holdout": False,
+    "private early stopping": True,
+    "evaluate, rows held out": True,
+    "evaluate, new rows and groups": False,
+    "bin_histograms": False,
+    "refit_leaves": False,
+    "a second fit": False,
+}
 
 
 def _under_a_budget() -> Iterator[RecordedCall]:
-    """Yield the calls of a budget: each has a budget and a model of its own."""
-    for name, make, labels in (
-        ("classes", classifier, LABELS),
-        ("numbers", regressor, NUMBERS),
+    """Yield the calls of a budget, which protects rows or users: each has a model of its own."""
+    for name, make, labels, users in (
+        ("classes", classifier, LABELS, {}),
+        ("numbers", regressor, NUMBERS, {}),
+        ("users", partial(regressor, rows_per_user=2), NUMBERS, {"user_ids": USERS}),
     ):
-
-        def begin(stops: bool, make: Any = make, labels: Any = labels) -> tuple[Budget, Any, Any]:
-            """Return a budget, a model that holds rows out, and its fit."""
-            budget = Budget(epsilon=20, delta=1e-5)
-            more = {"early_stopping_round": 1, "n_estimators": 16} if stops else {}
-            model = make(epsilon=1.0, delta=1e-6, **more)
-            given = {"budget": budget, "fraction": _PART, "holdout": 0.5}
-            return budget, model, lambda: model.fit(X, labels, **given)
-
-        def stopped(begin: Any = begin) -> Callable[[], Any]:
-            found: Callable[[], Any] = begin(True)[2]
-            return found
-
-        def held(begin: Any = begin) -> Callable[[], Any]:
-            found: Callable[[], Any] = begin(False)[2]
-            return found
-
-        def after(
-            what: Callable[[Budget, Any], Any], begin: Any = begin
-        ) -> Callable[[], Callable[[], Any]]:
-            """Return what makes a call that comes after a fit under the same budget."""
-
-            def prepare() -> Callable[[], Any]:
-                budget, model, fit = begin(False)
-                fit()
-                return lambda: what(budget, model)
-
-            return prepare
-
-        later: dict[str, Callable[[Budget, Any], Any]] = {
-            "evaluate, rows held out": _of_held,
-            "evaluate, new rows and groups": partial(_of_new, labels=labels),
-            "bin_histograms": _of_bins,
-            "refit_leaves": partial(_of_leaves, labels=labels),
-            "a second fit": partial(_of_another, make=make, labels=labels),
-        }
-        yield RecordedCall(kind="calls", name=f"holdout, {name}", make=held)
-        yield RecordedCall(
-            kind="calls", name=f"private early stopping, {name}", make=stopped, quick=True
-        )
-        for told, what in later.items():
+        for told, quick in _OF_A_BUDGET.items():
             yield RecordedCall(
                 kind="calls",
                 name=f"{told}, {name}",
-                make=after(what),
-                quick=name == "classes" and told == "evaluate, rows held out",
+                make=partial(_of_a_budget, told, make, labels, users),
+                quick=quick and (name == "classes" or (name == "numbers" and "stopping" in told)),
             )
-    yield from _of_users()
 
 
-def _of_users() -> Iterator[RecordedCall]:
-    """Yield calls under a budget that protects users."""
-    given: dict[str, Any] = {"user_ids": USERS, "fraction": _PART}
+def _of_a_budget(
+    told: str, make: Callable[..., Any], labels: Any, users: dict[str, Any]
+) -> Callable[[], Any]:
+    """Open a budget and return a call under it, after the fit that comes before."""
+    epsilon, limit = (60, 2) if users else (20, None)
+    budget = Budget(epsilon=epsilon, delta=1e-5, rows_per_user=limit)
+    own: dict[str, Any] = {"budget": budget, "fraction": _PART}
+    stops = {"early_stopping_round": 1, "n_estimators": 16} if "stopping" in told else {}
+    model = make(epsilon=1.0, delta=1e-6, **stops)
 
-    def prepare(what: Callable[..., Any]) -> Callable[[], Callable[[], Any]]:
-        def make() -> Callable[[], Any]:
-            budget = Budget(epsilon=60, delta=1e-5, rows_per_user=2)
-            model = regressor(epsilon=1.0, rows_per_user=2)
-            own = {**given, "budget": budget}
-            model.fit(X, NUMBERS, holdout=0.5, **own)
-            return lambda: what(model, own)
+    def first() -> Any:
+        return model.fit(X, labels, holdout=0.5, **users, **own)
 
-        return make
-
-    for name, what in {
-        "evaluate, users": lambda model, own: evaluate(model, X, NUMBERS, **own),
-        "bin_histograms, users": lambda model, own: bin_histograms(model, X, **own),
-        "refit_leaves, users": lambda model, own: refit_leaves(model, X, NUMBERS, **own),
-        "evaluate, users held out": lambda model, own: evaluate(
-            model, budget=own["budget"], fraction=own["fraction"]
+    if told in ("holdout", "private early stopping"):
+        return first
+    first()
+    groups = (np.where(X[:, 1] > 0, "up", "down"), ["up", "down"])
+    calls: dict[str, Callable[[], Any]] = {
+        "evaluate, rows held out": lambda: evaluate(model, **own),
+        "evaluate, new rows and groups": lambda: evaluate(
+            model, X, labels, groups=groups, **users, **own
         ),
-    }.items():
-        yield RecordedCall(kind="calls", name=name, make=prepare(what))
+        "bin_histograms": lambda: bin_histograms(model, X, **users, **own),
+        "refit_leaves": lambda: refit_leaves(model, X, labels, **users, **own),
+        # Of the rows of another table.
+        "a second fit": lambda: make(epsilon=1.0, delta=1e-6).fit(
+            X, labels, budget=budget.disjoint("north"), fraction=_PART, **users
+        ),
+    }
+    return calls[told]

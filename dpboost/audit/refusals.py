@@ -16,20 +16,14 @@ Attempt = Callable[[], Any]
 
 
 def telling_refusals() -> list[Violation]:
-    """Hand over two bad tables of each kind, which differ in rows, positions and values.
-
-    Returns
-    -------
-    list of Violation
-        Empty where both tables are refused in the same words.
-    """
+    """Hand over two bad tables of each kind, and compare the words of their refusals."""
     found = []
     for where, first, second in _pairs():
         told = [_words(attempt) for attempt in (first, second)]
         if "" in told:
-            found.append(Violation(check="refusal", where=where, message="is not refused"))
+            found.append(Violation("refusal", where, "is not refused"))
         elif told[0] != told[1]:
-            found.append(Violation(check="refusal", where=where, message=" | ".join(told)))
+            found.append(Violation("refusal", where, " | ".join(told)))
     return found
 
 

@@ -1,19 +1,23 @@
-"""Everything that a fit lets out of its process."""
+"""Everything that a fit lets out of its process, and does to the world around it."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import logging
+import os
 import pickle
+import random
+import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import numpy as np
 
 from dpboost._utils import warnings as own_warnings
 from dpboost.audit.claims import false_claims
 from dpboost.audit.replay import FAULTS, Fit
-from dpboost.audit.side_effects import side_effects
 from dpboost.budgeting import spent_outside
 
 MakeEstimator = Callable[[], Any]
@@ -73,12 +77,7 @@ def pickled(estimator: Any) -> bytes | None:
 def shown(estimator: Any, heard: dict[str, Any]) -> dict[str, Any]:
     """Return what a fitted estimator shows without rows to predict: text, report and pickle.
 
-    Parameters
-    ----------
-    estimator : object
-        Fitted, with a ``booster_`` and a ``privacy_report_``.
-    heard : dict
-        From `overhear`; false claims of the report are added to its faults.
+    False claims of its report are added to the faults that were heard.
     """
     heard[FAULTS] += [("claim", told) for told in false_claims(estimator)]
     return {
@@ -89,28 +88,12 @@ def shown(estimator: Any, heard: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def parts_of(estimator: Any, probe: Any) -> dict[str, Any]:
-    """Return what a fitted estimator of ours shows, by name.
-
-    Parameters
-    ----------
-    estimator : DPBoostRegressor or DPBoostClassifier
-        Fitted.
-    probe : table
-        Public rows to predict.
-
-    Returns
-    -------
-    dict of str to object
-        Model text, pickle, report, importances, predictions, SHAP values, fitted attributes.
-    """
+def _more_of(estimator: Any, probe: Any) -> dict[str, Any]:
+    """Return what else an estimator of ours shows, with its predictions of public rows."""
     booster = estimator.booster_
     return {
-        "model text": booster.model_to_string(),
         "dump": repr(booster.dump_model()),
-        "report": estimator.privacy_report_.details(),
         "report fields": repr(estimator.privacy_report_.to_dict()),
-        "pickle": pickled(estimator),
         "importance by split": booster.feature_importance("split").tolist(),
         "importance by gain": booster.feature_importance("gain").tolist(),
         "predictions": estimator.predict(probe).tolist(),
@@ -150,8 +133,67 @@ def estimator_fit(
         heard: dict[str, Any] = {}
         with overhear(heard):
             estimator = make_estimator().fit(X, y)
-        if probe is None:
-            return shown(estimator, heard)
-        return {**shown(estimator, heard), **parts_of(estimator, probe)}
+        more = {} if probe is None else _more_of(estimator, probe)
+        return {**shown(estimator, heard), **more}
 
     return fit
+
+
+#: Opened for writing, by the flags of the operating system.
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND
+
+#: Where writing hides nothing: terminals and the null device.
+_HARMLESS = (os.devnull, "/dev/tty", "/dev/shm", "/proc", "/sys")
+
+_listening: list[list[str]] = []
+_installed = False
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    """Note a file that is opened for writing; hooks cannot be taken away, so this one may idle."""
+    if not _listening or event not in ("open", "os.remove", "os.rename", "os.mkdir"):
+        return
+    if event == "open" and not _is_written(*arguments):
+        return
+    path = arguments[0]
+    if isinstance(path, (str, bytes)):
+        told = os.fsdecode(path)
+        if not told.startswith(_HARMLESS) and not told.endswith(".pyc"):
+            _listening[-1].append(told)
+
+
+def _is_written(path: Any, mode: Any, flags: Any) -> bool:
+    if isinstance(mode, str):
+        return any(letter in mode for letter in "wax+")
+    return isinstance(flags, int) and bool(flags & _WRITES)
+
+
+@contextlib.contextmanager
+def side_effects() -> Iterator[list[str]]:
+    """Collect, in words, what the code inside does to the world around it.
+
+    The list is filled when the block is left: files that were written, and global generators that
+    were drawn from.
+    """
+    global _installed
+    if not _installed:
+        sys.addaudithook(_hook)
+        _installed = True
+    written: list[str] = []
+    found: list[str] = []
+    numpy_state, python_state = _numpy_state(), random.getstate()
+    _listening.append(written)
+    try:
+        yield found
+    finally:
+        _listening.pop()
+        found += [f"opens {path} for writing" for path in dict.fromkeys(written)]
+        if _numpy_state() != numpy_state:
+            found.append("draws from NumPy's global generator")
+        if random.getstate() != python_state:
+            found.append("draws from Python's global generator")
+
+
+def _numpy_state() -> tuple[bytes, int]:
+    state: Any = np.random.get_state()  # noqa: NPY002 - whether anybody has drawn from it
+    return np.asarray(state[1]).tobytes(), int(state[2])

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpboost.audit.delta_curves import delta_of
 from dpboost.audit.disjoint_scopes import CHECK as DISJOINT
 from dpboost.audit.disjoint_scopes import disjoint_scopes
+from dpboost.audit.hockey_stick import delta_of
 from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.audit.output_distributions import CallLoss, call_loss
 from dpboost.audit.public_numbers import CHECK as PUBLIC_NUMBERS
@@ -127,46 +127,26 @@ def replay_pair(
     PairAudit
         Exact up to the rounding of doubles; a violation is a proof, not a suspicion.
     """
-    entropy = None if seed is None else Entropy.seeded(seed)
-    first = Recorder(
-        pair.ids,
-        n_ids=int(max(pair.ids.max(), pair.other_ids.max())) + 1,
-        steering=pair.steering,
-        coin=pair.coin,
-        entropy=entropy,
-        nested=several,
-    )
-    seen, error = run_watched(fit, first, pair.X, pair.y)
-    ledger = first.transcript.ledger
-    if ledger is None:
-        if error is not None:
-            raise error
-        raise RuntimeError("The fit opened no ledger, so there is nothing to audit.")
-    second = Recorder(pair.other_ids, source=first.transcript, entropy=entropy, nested=several)
-    other_seen, other_error = run_watched(fit, second, pair.X_other, pair.y_other)
-    runs = [first.transcript, *first.transcript.children]
-    others = [second.transcript, *second.transcript.children]
-    violations = [found for run in (*runs, *others) for found in run.violations]
+    first, second, violations = run_both(fit, pair, seed=seed, nested=several)
+    ledger = first.ledger
+    assert ledger is not None
+    runs, others = [first, *first.children], [second, *second.children]
+    violations += [found for run in (*runs[1:], *others[1:]) for found in run.violations]
     violations += [found for run in runs for found in disjoint_scopes(run)]
-    for stopped in (error, other_error):
-        if isinstance(stopped, DivergenceError):
-            violations.append(stopped.violation)
     violations += [
-        Violation(check=check, where="fit", message=message)
-        for told in (seen, other_seen)
-        for check, message in told.get(FAULTS, ())
+        Violation(check, "fit", message)
+        for run in (first, second)
+        for check, message in run.shown.get(FAULTS, ())
     ]
     parts: list[list[EntryLoss]] = [[] for _ in runs]
     if len(runs) != len(others):
-        violations.append(
-            Violation(check="public path", where="run", message="another number of ledgers")
-        )
+        violations.append(Violation("public path", "run", "another number of ledgers"))
     elif not any(found.check not in OF_ONE_RUN for found in violations):
         parts = [
             weigh(run, other, ledger, violations) for run, other in zip(runs, others, strict=True)
         ]
-        violations += compare_runs(seen, other_seen, error, other_error) if compare_visible else []
-        violations += compare_public_calls(first.transcript, second.transcript)
+        violations += compare_runs(first, second) if compare_visible else []
+        violations += compare_public_calls(first, second)
     for run, part in zip(runs, parts, strict=True):
         assert run.ledger is not None
         violations += _check_scopes(part, run.ledger, group)
@@ -179,20 +159,44 @@ def replay_pair(
         privacy_measure=ledger.accountant.privacy_measure,
         capacity=_capacity(runs),
         epsilon=float(ledger.epsilon),
-        error="" if error is None else f"{type(error).__name__}: {error}",
+        error=words_of(first.error),
         violations=tuple(violations),
     )
 
 
-def run_watched(
-    fit: Fit, recorder: Recorder, X: Any, y: Any
-) -> tuple[Mapping[str, Any], Exception | None]:
+def run_both(
+    fit: Fit, pair: Pair, *, seed: int | None, several: bool = False, nested: bool = False
+) -> tuple[Transcript, Transcript, list[Violation]]:
+    """Record a fit on the first table, replay it on the second, and return what was noticed."""
+    entropy = None if seed is None else Entropy.seeded(seed)
+    options: dict[str, Any] = {"entropy": entropy, "several": several, "nested": nested}
+    n_ids = int(max(pair.ids.max(), pair.other_ids.max())) + 1
+    recorder = Recorder(pair.ids, n_ids=n_ids, steering=pair.steering, coin=pair.coin, **options)
+    first = _run_watched(fit, recorder, pair.X, pair.y)
+    if first.ledger is None:
+        raise first.error or RuntimeError("The fit opened no ledger: nothing to audit.")
+    replaying = Recorder(pair.other_ids, source=first, **options)
+    second = _run_watched(fit, replaying, pair.X_other, pair.y_other)
+    violations = [*first.violations, *second.violations]
+    errors = (first.error, second.error)
+    violations += [error.violation for error in errors if isinstance(error, DivergenceError)]
+    return first, second, violations
+
+
+def _run_watched(fit: Fit, recorder: Recorder, X: Any, y: Any) -> Transcript:
     """Run a fit under a recorder; an error is a result, for it leaves the process as well."""
+    transcript = recorder.transcript
     try:
         with recorder.watching():
-            return fit(X, y) or {}, None
+            transcript.shown = fit(X, y) or {}
     except Exception as error:  # noqa: BLE001 - compared with that of the other run
-        return {}, error
+        transcript.error = error
+    return transcript
+
+
+def words_of(error: Exception | None) -> str:
+    """Return what an error says, nothing where there is none."""
+    return "" if error is None else f"{type(error).__name__}: {error}"
 
 
 def weigh(
@@ -200,9 +204,7 @@ def weigh(
 ) -> list[EntryLoss]:
     """Return the loss of every line, or none when one run stopped early."""
     if len(first.lines) != len(second.lines):
-        violations.append(
-            Violation(check="public path", where="run", message="the runs differ in length")
-        )
+        violations.append(Violation("public path", "run", "the runs differ in length"))
         return []
     privacy_measure = ledger.accountant.privacy_measure
     result = []
@@ -297,7 +299,7 @@ def _check_total(entries: Sequence[EntryLoss], ledger: Ledger) -> list[Violation
 
 def _over(check: str, where: str, measured: float, allowed: float) -> Violation:
     message = f"measured {measured:.6g}, allowed {allowed:.6g}"
-    return Violation(check=check, where=where, message=message)
+    return Violation(check, where, message)
 
 
 def _scopes(scope: Scope) -> list[Scope]:
@@ -306,25 +308,21 @@ def _scopes(scope: Scope) -> list[Scope]:
 
 def compare_public_calls(first: Transcript, second: Transcript) -> list[Violation]:
     """Compare what public functions were handed, whether or not it shows in the end."""
-    where = first_difference(first.public_calls, second.public_calls)
-    if where is None:
+    number = first_difference(first.public_calls, second.public_calls)
+    if number is None:
         return []
-    message = "handed other numbers on the other table"
-    return [Violation(check=PUBLIC_NUMBERS, where=where, message=message)]
+    where = max(first.public_calls, second.public_calls, key=len)[number][0]
+    return [Violation(PUBLIC_NUMBERS, where, "handed other numbers on the other table")]
 
 
-def compare_runs(
-    seen: Mapping[str, Any],
-    other: Mapping[str, Any],
-    error: Exception | None,
-    other_error: Exception | None,
-) -> list[Violation]:
+def compare_runs(first: Transcript, second: Transcript) -> list[Violation]:
     """Compare everything that leaves the process, errors included."""
-    ours, theirs = (f"{type(e).__name__}: {e}" if e else "" for e in (error, other_error))
+    seen, other = first.shown, second.shown
+    ours, theirs = words_of(first.error), words_of(second.error)
     if ours != theirs:
-        return [Violation(check="visible output", where="exception", message=f"{ours} | {theirs}")]
+        return [Violation("visible output", "exception", f"{ours} | {theirs}")]
     return [
-        Violation(check="visible output", where=name, message="differs between the tables")
+        Violation("visible output", name, "differs between the tables")
         for name in sorted({*seen, *other} - {FAULTS})
         if seen.get(name) != other.get(name)
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 N_DRAWS = 60_000
+
+_violation = partial(Violation, "sampler law")
 
 #: Permitted probability of a false alarm of one of these.
 ERROR = 1e-9
@@ -177,7 +180,3 @@ def _differs(drawn: NDArray[np.int64], law: Sequence[float] | NDArray[Any]) -> b
     # Outside of twelve scales there is next to nothing.
     alarm = chi2.sf(statistic, max(int(kept.sum()) - 1, 1)) < ERROR
     return bool(alarm or outside > 10 + 1e-4 * len(drawn))
-
-
-def _violation(where: str, message: str) -> Violation:
-    return Violation(check="sampler law", where=where, message=message)

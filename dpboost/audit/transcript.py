@@ -6,7 +6,7 @@ both ends and believes neither the mechanism objects nor the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,6 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.entry_matching import Alignment, align
 from dpboost.audit.public_numbers import Call, listening
 from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.claim import Claim
@@ -29,6 +28,9 @@ from dpboost.privacy.stability_histogram import NameCounts
 from dpboost.training import local_rows
 from dpboost.training.privacy_params import PrivacyRequest
 
+#: Places of the entries that two stability histograms share, in the first and in the second one.
+Alignment = tuple[NDArray[np.intp], NDArray[np.intp]]
+
 #: What an unmatched category of a stability histogram gets: far below any threshold.
 NOT_RELEASED = -(1 << 40)
 
@@ -37,7 +39,7 @@ NOT_RELEASED = -(1 << 40)
 Steering = Mapping[tuple[str, int], Any]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Violation:
     """Something that a private fit cannot do.
 
@@ -64,7 +66,7 @@ class DivergenceError(Exception):
 
     def __init__(self, check: str, where: str, message: str) -> None:
         super().__init__(message)
-        self.violation = Violation(check=check, where=where, message=message)
+        self.violation = Violation(check, where, message)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,8 +75,6 @@ class KernelCall:
 
     Parameters
     ----------
-    kernel : str
-        Name of its function.
     given : ndarray of int64
         The private values or scores.
     integers : tuple of int
@@ -114,12 +114,10 @@ class Line:
 
 @dataclass(eq=False)
 class CoinRequest:
-    """One key for the coins of all rows.
+    """One key for the coins of all rows, asked for in a scope.
 
     Parameters
     ----------
-    scope : tuple of str
-        Names of the scopes in which it was asked for.
     words : ndarray of uint64
         Coins by id.
     key : bytes
@@ -142,16 +140,10 @@ class Transcript:
     ----------
     ids : sequence of int
         Who each row of the table is; neighbours share the ids of the rows they share.
-    coins : list of CoinRequest
-        All requests for row coins.
     ledger : Ledger or None
-        The ledger of the run, the last one of several.
-    ledgers : list of Ledger
-        All of them, in the order in which they were opened.
+        The last one of ``ledgers``, which are in the order in which they were opened.
     children : list of Transcript
         Of further ledgers, where a run opens several.
-    public_calls : list of (str, int)
-        What public functions were handed.
     values : list of (str, value)
         Public values that were chosen on the way, such as the name of a holdout.
     """
@@ -165,6 +157,9 @@ class Transcript:
     children: list[Transcript] = field(default_factory=list)
     public_calls: list[Call] = field(default_factory=list)
     values: list[tuple[str, Any]] = field(default_factory=list)
+    # What the run let out, or how it ended.
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    error: Exception | None = None
 
 
 class _AlignedCoins(RowCoins):
@@ -257,12 +252,9 @@ class Recorder:
         Outcomes to force in a run that is recorded.
     coin : float, optional
         Put every row's coin at this position of [0, 1) instead of tossing it.
-    entropy : Entropy, optional
-        Where a recorded run draws; the fit's own source by default.
-    several : bool, default=False
-        Whether the run may open more than one ledger, under a budget.
-    nested : bool, default=False
-        Whether further ledgers belong to parts of the run; these toss no coins.
+    several, nested : bool, default=False
+        Whether the run may open more than one ledger: under a budget, or of parts of the run, which
+        toss no coins.
     """
 
     def __init__(
@@ -523,7 +515,8 @@ class Recorder:
             # Only categories that occur are in the array.
             alignment = align(call.keys, _keys(line.value))
             out[...] = NOT_RELEASED
-            out[alignment.here] = call.outcome[alignment.there]
+            there, here = alignment
+            out[here] = call.outcome[there]
             return alignment
         if out.shape != call.outcome.shape or given.shape != call.given.shape:
             raise DivergenceError(
@@ -533,7 +526,7 @@ class Recorder:
         return None
 
     def _note(self, check: str, where: str, message: str) -> None:
-        self.transcript.violations.append(Violation(check=check, where=where, message=message))
+        self.transcript.violations.append(Violation(check, where, message))
 
 
 def _keys(value: Any) -> tuple[Any, ...]:
@@ -541,3 +534,15 @@ def _keys(value: Any) -> tuple[Any, ...]:
     if not isinstance(value, NameCounts):
         return ()
     return tuple((column, *name) for column, own in enumerate(value.names) for name in own)
+
+
+def align(there: Sequence[Hashable], here: Sequence[Hashable]) -> Alignment:
+    """Match the entries of two histograms by their keys, of which each occurs once.
+
+    A key that only one table has is that of the row that differs: no outcome of the other table
+    can be compared with its own.
+    """
+    positions = {key: position for position, key in enumerate(there)}
+    pairs = [(positions[key], position) for position, key in enumerate(here) if key in positions]
+    matched = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return matched[:, 0], matched[:, 1]

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import pickle
-import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.blackbox import estimate_epsilon
-from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
 from dpboost.audit.pooled_rows import Sites
+from dpboost.audit.recipe_audit import (
+    BoxAudit,
+    RecipeAudit,
+    boxed,
+    repeated_noise,
+    replay_both,
+    replay_cases,
+)
 from dpboost.audit.released_surface import overhear, shown
-from dpboost.audit.replay import PairAudit, replay_pair
-from dpboost.audit.transcript import Recorder, Violation
-from dpboost.audit.tree_witnesses import number_witnesses, tree_witnesses
+from dpboost.audit.replay import PairAudit
+from dpboost.audit.transcript import Violation
+from dpboost.audit.tree_witnesses import tree_witnesses
 from dpboost.audit.witnesses import Witness
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
@@ -107,20 +111,8 @@ def sites_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, A
 def replay_tree_witness(
     recipe: str, witness: Witness, *, epsilon: float = 1.0, seed: int | None = None
 ) -> tuple[PairAudit, PairAudit]:
-    """Audit a recipe on one witness, in both directions.
-
-    Parameters
-    ----------
-    recipe : str
-        Name in ``TREE_ALGORITHMS``.
-    seed : int, optional
-        Draw from a seed.
-    """
-    one_fit = tree_fit(recipe, witness, epsilon)
-    return (
-        replay_pair(one_fit, witness.pair, seed=seed),
-        replay_pair(one_fit, witness.pair.swapped, seed=seed),
-    )
+    """Audit a recipe of single trees on one witness, in both directions."""
+    return replay_both(tree_fit(recipe, witness, epsilon), witness, seed=seed)
 
 
 def tree_bank(
@@ -131,12 +123,6 @@ def tree_bank(
         yield from tree_witnesses(recipe, neighbours)
 
 
-def number_bank(relations: Sequence[Neighbours] = tuple(Neighbours)) -> Iterator[Witness]:
-    """Yield the witnesses of the tree of numbers for some relations."""
-    for neighbours in relations:
-        yield from number_witnesses(neighbours)
-
-
 def replay_tree_recipe(
     recipe: str,
     *,
@@ -144,42 +130,18 @@ def replay_tree_recipe(
     seed: int | None = None,
     chosen: Sequence[Witness] | None = None,
 ) -> RecipeAudit:
-    """Audit a recipe of single trees on a bank of witnesses.
-
-    Parameters
-    ----------
-    recipe : str
-        Name in ``TREE_ALGORITHMS``.
-    seed : int, optional
-        Draw from a seed.
-    chosen : sequence of Witness, optional
-        The whole bank by default.
-    """
-    start = time.perf_counter()
-    result = RecipeAudit(recipe, epsilon)
-    for witness in tree_bank(recipe) if chosen is None else chosen:
-        for audit in replay_tree_witness(recipe, witness, epsilon=epsilon, seed=seed):
-            result.add(witness, audit)
+    """Audit a recipe of single trees on a bank of witnesses, by default the whole one."""
+    everyone = tree_bank(recipe) if chosen is None else chosen
+    cases = ((witness, tree_fit(recipe, witness, epsilon)) for witness in everyone)
+    result = replay_cases(recipe, cases, epsilon=epsilon, seed=seed)
     result.violations += [("two fits", found) for found in stale_tree_noise(recipe)]
-    result.seconds = time.perf_counter() - start
     return result
 
 
 def stale_tree_noise(recipe: str) -> list[Violation]:
     """Fit twice on one table and look for long releases whose outcome is the same."""
     X, y = np.ones((100, 1)), np.arange(100) % 2
-    outcomes = []
-    for _ in range(2):
-        recorder = Recorder(np.arange(100))
-        with recorder.watching() as transcript, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            DPTreeClassifier(recipe=recipe, max_depth=1, n_jobs=1).fit(X, y)
-        outcomes.append([line.outcome for line in transcript.lines])
-    return [
-        Violation(check="fresh noise", where="fit", message="two fits drew the same noise")
-        for first, second in zip(*outcomes, strict=False)
-        if first is not None and first.size > 100 and np.array_equal(first, second)
-    ][:1]
+    return repeated_noise(lambda: DPTreeClassifier(recipe=recipe, max_depth=1, n_jobs=1).fit(X, y))
 
 
 def tree_black_box(recipe: str, *, epsilon: float = 1.0, n_runs: int) -> BoxAudit:
@@ -188,13 +150,6 @@ def tree_black_box(recipe: str, *, epsilon: float = 1.0, n_runs: int) -> BoxAudi
     The table has a row of each of two classes, of which one comes or goes. It moves the released
     count of its class and, where there is one, the released size of the root: the lesser of the
     two is large only when both are.
-
-    Parameters
-    ----------
-    recipe : str
-        Name in ``TREE_ALGORITHMS``.
-    n_runs : int
-        Fits on each of the two tables.
     """
     X, y = np.zeros((2, 1)), np.array([0, 1])
     schema = {"edges": {0: (0.5,)}, "classes": [0, 1]}
@@ -210,15 +165,4 @@ def tree_black_box(recipe: str, *, epsilon: float = 1.0, n_runs: int) -> BoxAudi
             return np.array([count])
         return np.array([count, min(count, sizes[0] - 1)])
 
-    started = time.perf_counter()
-    estimate = estimate_epsilon(make, X, y, 1, n_runs=n_runs, statistic=tell)
-    return BoxAudit(
-        recipe=recipe,
-        setting="max_depth 0",
-        epsilon=epsilon,
-        delta=0.0,
-        privacy_measure="epsilon",
-        claim=epsilon,
-        estimate=estimate,
-        seconds=time.perf_counter() - started,
-    )
+    return boxed(recipe, "max_depth 0", make, (X, y), tell, delta=0.0, n_runs=n_runs)

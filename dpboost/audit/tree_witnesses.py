@@ -36,18 +36,7 @@ _STEERED = ("opposite children", "one-row leaf", "filter border", "late leaf", "
 
 
 def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
-    """Yield the bank of a recipe.
-
-    Parameters
-    ----------
-    recipe : str
-        Name in ``TREE_ALGORITHMS``.
-
-    Yields
-    ------
-    Witness
-        Of task ``"tree"``: its settings are those of ``DPTreeClassifier``.
-    """
+    """Yield the bank of a recipe: settings are those of ``DPTreeClassifier``."""
     for criterion in (None, *_other_criteria(recipe)):
         yield lone_row(recipe, neighbours, 0, criterion=criterion)
     yield lone_row(recipe, neighbours, 0, n_classes=3)
@@ -224,25 +213,18 @@ def two_nodes(recipe: str, neighbours: Neighbours) -> Witness:
     aims: tuple[tuple[str, int], ...] = ()
     if neighbours is Neighbours.REPLACE and recipe != "sulq_id3":
         aims = (("node sizes", 1), ("split gain", 1), ("impurity bounds", 1))
-    return Witness(
-        name="two nodes",
-        task="tree",
-        neighbours=neighbours,
-        pair=pair,
-        settings=_settings(n_features),
-        aims_at=aims,
-    )
+    return Witness("two nodes", "tree", neighbours, pair, _settings(n_features), aims_at=aims)
 
 
 def root_alone(neighbours: Neighbours) -> Witness:
     """All of the budget is for the class counts of the root."""
     X, y = np.zeros((N_PURE, 1)), np.zeros(N_PURE, dtype=np.int64)
     return Witness(
-        name="root alone",
-        task="tree",
-        neighbours=neighbours,
-        pair=pair_of(X, y, np.zeros(1), 1, neighbours, instead=(np.zeros(1), 0)),
-        settings={**_settings(1), "max_depth": 0},
+        "root alone",
+        "tree",
+        neighbours,
+        pair_of(X, y, np.zeros(1), 1, neighbours, instead=(np.zeros(1), 0)),
+        {**_settings(1), "max_depth": 0},
         aims_at=(("leaf counts", 0),),
     )
 
@@ -258,16 +240,11 @@ def numeric_row(neighbours: Neighbours, level: int) -> Witness:
     steering = {("threshold choice", number): bins - 1 for number in range(level)}
     steering |= {("split choice", number): 0 for number in range(level)}
     return Witness(
-        name=f"numeric row, level {level}",
-        task="tree",
-        neighbours=neighbours,
-        pair=pair_of(X, y, row, 1, neighbours, instead=(other, 1), steering=steering),
-        settings={
-            "schema": schema,
-            "max_depth": _DEPTH,
-            "max_bin": bins,
-            "threshold_draws": "per_feature",
-        },
+        f"numeric row, level {level}",
+        "tree",
+        neighbours,
+        pair_of(X, y, row, 1, neighbours, instead=(other, 1), steering=steering),
+        {"schema": schema, "max_depth": _DEPTH, "max_bin": bins, "threshold_draws": "per_feature"},
         aims_at=(("threshold choice", level),) if neighbours is Neighbours.ADD_REMOVE else (),
     )
 
@@ -282,23 +259,17 @@ def weighted_row(recipe: str, neighbours: Neighbours) -> Witness:
     row = np.array([0.0, 50.0])
     schema = {"categories": {0: (0, 1)}, "edges": {1: (60.0,)}, "classes": [0, 1]}
     return Witness(
-        name="weighted row",
-        task="tree",
-        neighbours=neighbours,
-        pair=pair_of(X, y, row, 1, neighbours, instead=(row, 0)),
-        settings={"schema": schema, "max_depth": 0, "max_weight": 1.0, "weight_column": 1},
+        "weighted row",
+        "tree",
+        neighbours,
+        pair_of(X, y, row, 1, neighbours, instead=(row, 0)),
+        {"schema": schema, "max_depth": 0, "max_weight": 1.0, "weight_column": 1},
         aims_at=(("leaf counts", 0),),
     )
 
 
 def number_witnesses(neighbours: Neighbours) -> Iterator[Witness]:
-    """Yield the bank of the tree of numbers.
-
-    Yields
-    ------
-    Witness
-        Of task ``"tree of numbers"``: its settings are those of ``DPTreeRegressor``.
-    """
+    """Yield the bank of the tree of numbers: settings are those of ``DPTreeRegressor``."""
     for delta in (0.0, DELTA):
         yield opposite_halves(neighbours, delta)
         yield lone_number(neighbours, delta, weight=1.0)
@@ -324,11 +295,11 @@ def opposite_halves(neighbours: Neighbours, delta: float) -> Witness:
     if neighbours is Neighbours.ADD_REMOVE:
         aims = [("split choice", 0), ("row count", 0)]
     return Witness(
-        name="opposite halves" + (", Gaussian sums" if delta else ""),
-        task="tree of numbers",
-        neighbours=neighbours,
-        pair=pair_of(X, y, row, -1.0, neighbours, instead=(other, 1.0)),
-        settings={"schema": schema, "max_depth": 1, "reg_lambda": 1e-6, "delta": delta},
+        "opposite halves" + (", Gaussian sums" if delta else ""),
+        "tree of numbers",
+        neighbours,
+        pair_of(X, y, row, -1.0, neighbours, instead=(other, 1.0)),
+        {"schema": schema, "max_depth": 1, "reg_lambda": 1e-6, "delta": delta},
         aims_at=tuple(aims),
     )
 
@@ -340,16 +311,10 @@ def lone_number(neighbours: Neighbours, delta: float, weight: float) -> Witness:
     row, other = np.array([0.0, weight]), np.array([1.0, weight])
     schema = {"categories": {0: (0, 1)}, "edges": {1: (60.0,)}, "label_bounds": (-1, 1)}
     return Witness(
-        name=f"lone number, weight {weight:g}" + (", Gaussian sums" if delta else ""),
-        task="tree of numbers",
-        neighbours=neighbours,
-        pair=pair_of(X, y, row, 1e9, neighbours, instead=(other, -1e9)),
-        settings={
-            "schema": schema,
-            "max_depth": 1,
-            "delta": delta,
-            "max_weight": 1.0,
-            "weight_column": 1,
-        },
+        f"lone number, weight {weight:g}" + (", Gaussian sums" if delta else ""),
+        "tree of numbers",
+        neighbours,
+        pair_of(X, y, row, 1e9, neighbours, instead=(other, -1e9)),
+        {"schema": schema, "max_depth": 1, "delta": delta, "max_weight": 1.0, "weight_column": 1},
         aims_at=(("leaf sums", 0),) if neighbours is Neighbours.ADD_REMOVE else (),
     )

@@ -45,7 +45,7 @@ LARGE_TABLES = (10_000, 20_000, 1_000_000)
 DELTA = 1e-6
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Witness:
     """A pair of neighbours and the estimator that is to be trained on it.
 
@@ -188,11 +188,11 @@ def opposite_children(task: str, neighbours: Neighbours, tree: int, level: int) 
         coin=_coin(tree),
     )
     return Witness(
-        name=f"opposite children, tree {tree}, level {level}",
-        task=task,
-        neighbours=neighbours,
-        pair=pair,
-        settings=_declared(task, N_OTHERS + 2),
+        f"opposite children, tree {tree}, level {level}",
+        task,
+        neighbours,
+        pair,
+        _declared(task, N_OTHERS + 2),
         aims_at=(("split choice", 2 * tree + level),),
     )
 
@@ -210,13 +210,7 @@ def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
     steering = {**_pushed(task, 0), **_idle(2, start=2 * tree)}
     if neighbours is Neighbours.ADD_REMOVE:
         pair = pair_of(
-            shared,
-            labels[:1],
-            added,
-            labels[1],
-            neighbours,
-            steering=steering,
-            coin=_coin(tree),
+            shared, labels[:1], added, labels[1], neighbours, steering=steering, coin=_coin(tree)
         )
     else:
         pair = pair_of(
@@ -230,11 +224,11 @@ def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
             coin=_coin(tree),
         )
     return Witness(
-        name=f"one-row leaf, tree {tree}",
-        task=task,
-        neighbours=neighbours,
-        pair=pair,
-        settings=_declared(task, 2),
+        f"one-row leaf, tree {tree}",
+        task,
+        neighbours,
+        pair,
+        _declared(task, 2),
         aims_at=(("leaf values", tree),),
     )
 
@@ -299,13 +293,7 @@ def empty_leaf(task: str, neighbours: Neighbours) -> Witness:
     X, y = np.zeros((6, 2)), _labels(np.array([1, 1, 1, -1, -1, -1]), task)
     steering = {("split choice", 0): 0}
     pair = pair_of(X, y, np.ones(2), y[0], neighbours, steering=steering, coin=0.01)
-    return Witness(
-        name="empty leaf",
-        task=task,
-        neighbours=neighbours,
-        pair=pair,
-        settings=_declared(task, 2),
-    )
+    return Witness("empty leaf", task, neighbours, pair, _declared(task, 2))
 
 
 def filter_border(task: str, neighbours: Neighbours) -> Witness:
@@ -323,13 +311,7 @@ def filter_border(task: str, neighbours: Neighbours) -> Witness:
         **_idle(2, start=2),
     }
     pair = pair_of(X, y, X[0], y[0], neighbours, steering=steering, coin=0.7)
-    return Witness(
-        name="filter border",
-        task=task,
-        neighbours=neighbours,
-        pair=pair,
-        settings=_declared(task, 1),
-    )
+    return Witness("filter border", task, neighbours, pair, _declared(task, 1))
 
 
 def queue(task: str, neighbours: Neighbours, *, first: bool) -> Witness:
@@ -345,11 +327,11 @@ def queue(task: str, neighbours: Neighbours, *, first: bool) -> Witness:
         X, y, X[1], y[1], neighbours, instead=(X[0], y[0]), first=first, steering=steering
     )
     return Witness(
-        name=f"49 rows or 50, {'first' if first else 'last'}",
-        task=task,
-        neighbours=neighbours,
-        pair=pair,
-        settings=_declared(task, 1, n_estimators=50, max_depth=1),
+        f"49 rows or 50, {'first' if first else 'last'}",
+        task,
+        neighbours,
+        pair,
+        _declared(task, 1, n_estimators=50, max_depth=1),
     )
 
 
@@ -369,11 +351,7 @@ def bin_border(task: str, neighbours: Neighbours) -> Witness:
     around = [np.nextafter(0.5, 0), 0.5, np.nextafter(0.5, 1)]
     X, y = np.array(around)[:, np.newaxis], _labels(np.array([1, -1, 1]), task)
     return Witness(
-        name="bin border",
-        task=task,
-        neighbours=neighbours,
-        pair=pair_of(X, y, X[1], y[0], neighbours),
-        settings=_declared(task, 1),
+        "bin border", task, neighbours, pair_of(X, y, X[1], y[0], neighbours), _declared(task, 1)
     )
 
 
@@ -381,11 +359,11 @@ def one_class(task: str, neighbours: Neighbours) -> Witness:
     """All rows have one label; the row has the other one."""
     X, y = np.zeros((30, 1)), _labels(np.ones(30, dtype=np.int64), task)
     return Witness(
-        name="one class",
-        task=task,
-        neighbours=neighbours,
-        pair=pair_of(X, y, X[0], opposite(y[0], y), neighbours),
-        settings=_declared(task, 1),
+        "one class",
+        task,
+        neighbours,
+        pair_of(X, y, X[0], opposite(y[0], y), neighbours),
+        _declared(task, 1),
     )
 
 
@@ -395,11 +373,11 @@ def outside_bounds(task: str, neighbours: Neighbours) -> Witness:
     row, label = np.array([1e300, -np.inf, np.inf]), 1e6 if task == "regression" else 7
     other = (-row, -label if task == "regression" else 1)
     return Witness(
-        name="outside all bounds",
-        task=task,
-        neighbours=neighbours,
-        pair=pair_of(X, y, row, label, neighbours, instead=other),
-        settings=_declared(task, 3),
+        "outside all bounds",
+        task,
+        neighbours,
+        pair_of(X, y, row, label, neighbours, instead=other),
+        _declared(task, 3),
     )
 
 
@@ -408,13 +386,7 @@ def missing_values(task: str, neighbours: Neighbours) -> Witness:
     X, y = np.full((4, 2), np.nan), _labels(np.array([1, -1, 1, -1]), task)
     X[0] = 0.0
     pair = pair_of(X, y, X[1], y[1], neighbours, instead=(X[0], y[0]))
-    return Witness(
-        name="missing values",
-        task=task,
-        neighbours=neighbours,
-        pair=pair,
-        settings=_declared(task, 2),
-    )
+    return Witness("missing values", task, neighbours, pair, _declared(task, 2))
 
 
 def offset_labels(task: str, neighbours: Neighbours) -> Witness:
@@ -425,9 +397,7 @@ def offset_labels(task: str, neighbours: Neighbours) -> Witness:
     if task == "regression":
         settings["schema"]["label_bounds"] = (1000.0, 1001.0)
     pair = pair_of(X, y, X[1], y[1], neighbours, instead=(X[0], y[0]))
-    return Witness(
-        name="offset labels", task=task, neighbours=neighbours, pair=pair, settings=settings
-    )
+    return Witness("offset labels", task, neighbours, pair, settings)
 
 
 def large_table(task: str, neighbours: Neighbours, n_rows: int) -> Witness:
@@ -444,10 +414,10 @@ def large_table(task: str, neighbours: Neighbours, n_rows: int) -> Witness:
     # A sum of labels or a number of ones, a number of rows, those of no class.
     start = [0, n_rows] if task == "regression" else [n_rows // 2, n_rows, 0]
     return Witness(
-        name=f"{n_rows:,} rows released",
-        task=task,
-        neighbours=neighbours,
-        pair=pair_of(
+        f"{n_rows:,} rows released",
+        task,
+        neighbours,
+        pair_of(
             X,
             y,
             row,
@@ -456,7 +426,7 @@ def large_table(task: str, neighbours: Neighbours, n_rows: int) -> Witness:
             instead=(other, y[1]),
             steering={("start value", 0): np.array(start) * START_UNITS, ("row count", 0): n_rows},
         ),
-        settings={"schema": schema, "n_estimators": 6},
+        {"schema": schema, "n_estimators": 6},
     )
 
 
@@ -472,20 +442,15 @@ def undeclared(task: str, neighbours: Neighbours, n_features: int) -> Witness:
         # A class of one row is never released: only classes that exist on both sides are told.
         label, other = 1, (other[0], 0)
         y[2000:] = 0
-    settings: dict[str, Any] = {
-        "n_estimators": 1,
-        "max_depth": 1,
-        "max_bin": 2,
-        "delta": DELTA,
-    }
+    settings: dict[str, Any] = {"n_estimators": 1, "max_depth": 1, "max_bin": 2, "delta": DELTA}
     if task == "binary":
         settings["assume_public"] = ("column_types",)
     return Witness(
-        name=f"nothing declared, {n_features} features",
-        task=task,
-        neighbours=neighbours,
-        pair=pair_of(X, y, row, label, neighbours, instead=other),
-        settings=settings,
+        f"nothing declared, {n_features} features",
+        task,
+        neighbours,
+        pair_of(X, y, row, label, neighbours, instead=other),
+        settings,
         aims_at=tuple((aim, 0) for aim in aims),
     )
 

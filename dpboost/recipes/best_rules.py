@@ -41,8 +41,7 @@ class Line:
         right = next(key for key in keys if known < key)
         left = keys[keys.index(right) - 1]
         part = math.log(known / left) / math.log(right / left)
-        ratio = self.points[right] / self.points[left]
-        return float(self.points[left] * ratio**part)
+        return self.points[left] * math.pow(self.points[right] / self.points[left], part)
 
 
 def at(rule: Any, known: float) -> Any:

@@ -15,8 +15,8 @@ from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.audit.claims import false_claims, unfounded_claims
 from dpboost.audit.local_audit import local_reports
 from dpboost.audit.refusals import telling_refusals
+from dpboost.audit.released_surface import side_effects
 from dpboost.audit.sampler_laws import sampler_laws
-from dpboost.audit.side_effects import side_effects
 from dpboost.privacy.neighbours import Neighbours
 
 

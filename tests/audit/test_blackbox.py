@@ -19,7 +19,8 @@ from dpboost.audit.blackbox import (
     _mu_bound,
     clopper_pearson,
 )
-from dpboost.audit.boosting_audit import ALARM_CONFIDENCE, ENSEMBLE, ONE_TREE, black_box, deltas
+from dpboost.audit.boosting_audit import ENSEMBLE, ONE_TREE, black_box, deltas
+from dpboost.audit.recipe_audit import ALARM_CONFIDENCE
 from dpboost.audit.witnesses import DELTA
 from dpboost.recipes import ALGORITHMS
 

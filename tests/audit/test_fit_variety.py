@@ -10,9 +10,10 @@ from unittest import mock
 import pytest
 from scipy.stats import norm
 
-from dpboost.audit.delta_curves import delta_of
 from dpboost.audit.fit_variety import OBJECTIVES, other_cases
-from dpboost.audit.parts import LARGE_EPSILON, replay_cases
+from dpboost.audit.hockey_stick import delta_of
+from dpboost.audit.parts import LARGE_EPSILON
+from dpboost.audit.recipe_audit import replay_cases
 from dpboost.growing.order_of_sums import OrderOfSums
 from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
 from dpboost.privacy.neighbours import Neighbours

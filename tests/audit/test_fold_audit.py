@@ -9,8 +9,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dpboost.audit.fold_audit import cross_validations_of_parties
-from dpboost.audit.network_audit import CHECK
+from dpboost.audit.network_audit import CHECK, cross_validations_of_parties
 from dpboost.federated.party import party as party_module
 from dpboost.federated.party.party import OwnRows
 from dpboost.federated.protocol.agreement import AgreedFolds
@@ -36,7 +35,7 @@ def test_folds_dealt_by_place_are_seen():
         return ((units + first_unit) % n_folds).astype(np.int32)
 
     with ExitStack() as planted:
-        for module in ("dpboost.audit.fold_audit", "dpboost.federated.party.party"):
+        for module in ("dpboost.audit.network_audit", "dpboost.federated.party.party"):
             planted.enter_context(mock.patch(f"{module}.deal_folds", by_place))
         found = cross_validations_of_parties(("regression",))
     # The first row is another one: all others come to other folds.

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dpboost.audit import __main__ as command
-from dpboost.audit import boosting_audit, parts
+from dpboost.audit import boosting_audit, parts, recipe_audit
 from dpboost.audit.random_audit import random_audit
 from dpboost.audit.recorded_calls import recorded_calls
 from dpboost.privacy.mechanisms import DiscreteLaplace
@@ -131,7 +131,7 @@ def test_a_broken_library_fails(capsys, few_witnesses, monkeypatch):
 
 
 def test_a_violation_in_the_black_box_fails_too(capsys, few_witnesses, monkeypatch):
-    monkeypatch.setattr(boosting_audit.BoxAudit, "violated", True)
+    monkeypatch.setattr(recipe_audit.BoxAudit, "violated", True)
     assert run(capsys, "--recipe", "dpboost")[0] == 1
 
 

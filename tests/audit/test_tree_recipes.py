@@ -9,13 +9,13 @@ import pytest
 from dpboost.audit import replay_pair
 from dpboost.audit.tree_audit import (
     TREE_RECIPES,
-    number_bank,
     replay_tree_recipe,
     stale_tree_noise,
     tree_bank,
     tree_black_box,
     tree_fit,
 )
+from dpboost.audit.tree_witnesses import number_witnesses
 from dpboost.privacy.neighbours import Neighbours
 
 EACH = pytest.mark.parametrize("recipe", TREE_RECIPES)
@@ -98,7 +98,7 @@ def test_every_kind_of_release_reaches_its_charge_on_its_own_witness(recipe, nei
 @cache
 def audit_of_numbers(neighbours):
     """The audit of the bank of the tree of numbers."""
-    return replay_tree_recipe("best", chosen=list(number_bank([neighbours])))
+    return replay_tree_recipe("best", chosen=list(number_witnesses(neighbours)))
 
 
 @RELATIONS
