@@ -415,15 +415,12 @@ class ResolvedSchema:
 
     Parameters
     ----------
-    feature_names : tuple of str
     bounds, edges, categories : dict of int to tuple
         As in `Schema`, by position.
     integer : frozenset of int
         Columns of whole numbers: those declared, and those whose type says so where types are
         public by assumption.
-    classes : tuple or None
     label_bounds : (float, float) or None
-    max_rows : int or None
     """
 
     feature_names: tuple[str, ...]
