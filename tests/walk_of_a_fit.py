@@ -1,7 +1,8 @@
 """What a reader of a fit has to read: ``python -m tests.walk_of_a_fit``.
 
 Four walks on small tables: a default fit (``DPBoostClassifier`` with declared bounds and classes),
-a single tree, a fit of two parties in one process, and ``evaluate``.
+a single tree, a fit of two parties in one process, and ``evaluate``. The noise of the default fit
+is seeded, as which functions are called depends on what is released.
 
 Files and functions: those of ``dpboost/`` that are called, in any thread. What runs when a module
 is imported does not count, nor what a process does once (the walk that is counted is the second
@@ -12,8 +13,8 @@ default fit, that function included: from the rows to the sums, the charge, the 
 
 Climbs of X: the table is where the innermost running function is to which it was handed, itself or
 in an object that holds it; calls and returns move it. The floor of a file is the longest chain of
-imports below it. A climb is a move to a file of a higher floor. Moves are counted from the call of
-``fit`` to the first line of the model text.
+imports below it. A climb is a move to a file of a higher floor. A generator is entered once. Moves
+are counted from the call of ``fit`` to the first line of the model text.
 
 Lines: all of a folder's, blank ones and docstrings among them.
 """
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import sys
 import threading
 import warnings
@@ -170,6 +172,7 @@ def stays(function: Callable[[], Any], table: Any) -> list[str]:
     """Return the files in which a table is, in order, up to the model text."""
     found: list[str] = []
     running: list[FrameType] = []
+    generators: list[FrameType] = []
     ended = False
 
     def look(frame: FrameType, event: str) -> None:
@@ -179,8 +182,13 @@ def stays(function: Callable[[], Any], table: Any) -> list[str]:
             return
         code = frame.f_code
         if event == "call":
+            if code.co_flags & inspect.CO_GENERATOR:
+                if any(frame is each for each in generators):
+                    return
+                generators.append(frame)
             taken = code.co_argcount + code.co_kwonlyargcount
-            taken += bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args and **kwargs
+            taken += bool(code.co_flags & inspect.CO_VARARGS)
+            taken += bool(code.co_flags & inspect.CO_VARKEYWORDS)
             given = frame.f_locals
             if any(holds(given.get(name), table) for name in code.co_varnames[:taken]):
                 running.append(frame)
@@ -222,7 +230,9 @@ def rows(seed: int = 0) -> tuple[Any, Any]:
 
 def default_fit(X: Any, y: Any) -> Callable[[], Any]:
     """Return a fit of an estimator with a declared schema, and all else as it is by default."""
-    return quietly(lambda: dpboost.DPBoostClassifier(schema=SCHEMA, verbosity=-1).fit(X, y))
+    return quietly(
+        lambda: dpboost.DPBoostClassifier(schema=SCHEMA, noise_seed=0, verbosity=-1).fit(X, y)
+    )
 
 
 def single_tree() -> Callable[[], Any]:

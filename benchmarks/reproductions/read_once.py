@@ -25,7 +25,7 @@ from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.objective import Objective
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 from dpboost.training.request import FitRequest, Inputs
@@ -105,7 +105,7 @@ def tree_request(
             assume_public=assume_public,
             noise_seed=None,
         ),
-        objective=ObjectiveRequest(task="classification"),
+        objective=Objective(task="classification"),
         public_seed=0,
         owner=owner,
         n_jobs=1,

@@ -14,11 +14,6 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     The bytes go to a new file in the same folder, which takes the place of the old one at the
     end. A link stays a link; what is no file (a pipe, ``/dev/stdout``) is written as it is.
 
-    Parameters
-    ----------
-    path : path
-    data : bytes
-
     Raises
     ------
     OSError

@@ -12,10 +12,6 @@ DEEPEST_JSON = 100
 def parse_json(text: str | bytes) -> Any:
     """Return what a text in JSON says.
 
-    Parameters
-    ----------
-    text : str or bytes
-
     Raises
     ------
     ValueError

@@ -14,7 +14,6 @@ def name_of(module: ModuleType, name: str) -> Any:
     ----------
     module : module
         Of LightGBM.
-    name : str
 
     Returns
     -------

@@ -150,7 +150,6 @@ def label_range(name: str, owner: str, value: Any) -> tuple[float, float]:
     ----------
     name, owner : str
         Whose parameter it is, for messages.
-    value : pair of float
 
     Raises
     ------

@@ -68,7 +68,6 @@ def warn_user(message: str, category: type[Warning]) -> None:
     ----------
     message : str
         Made of public values.
-    category : type of Warning
     """
     if _quiet.get():
         return
@@ -89,7 +88,6 @@ def warn_once(message: str, category: type[Warning], table: Hashable = None) -> 
     ----------
     message : str
         Made of public values. Texts that differ in their numbers alone are one.
-    category : type of Warning
     table : hashable, optional
         Names and types of columns.
     """

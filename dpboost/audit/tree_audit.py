@@ -34,7 +34,7 @@ from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema
 from dpboost.training.fit import fit
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.objective import Objective
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.request import FitRequest, Inputs
 
@@ -82,7 +82,7 @@ def sites_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, A
             assume_public=(),
             noise_seed=None,
         ),
-        objective=ObjectiveRequest(task="classification"),
+        objective=Objective(task="classification"),
         public_seed=0,
         owner="places_fit",
         n_jobs=1,

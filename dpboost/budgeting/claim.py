@@ -41,8 +41,6 @@ class Holdout:
     ----------
     share : Fraction
         Expected part of the rows.
-    stops : bool, default=False
-        Whether these rows stop training, for a part of what the fit takes.
     rows : HeldRows, optional
         Once they are dealt.
     reserved : list of int
@@ -50,7 +48,6 @@ class Holdout:
     """
 
     share: Fraction
-    stops: bool = False
     rows: HeldRows | None = None
     reserved: list[int] = field(default_factory=list)
 
@@ -69,6 +66,8 @@ class Claim:
         Which rows it is for, as in a line of the records.
     holdout : Holdout, optional
         What is set aside before anything is released.
+    stops : bool, default=False
+        Whether these rows stop training, for a part of what the fit takes.
     booked : bool, default=False
         Whether the records have it already, as the first of several fits under one line.
     positions : list of int
@@ -81,6 +80,7 @@ class Claim:
     accountant: FractionAccountant | None = None
     part: Part = ()
     holdout: Holdout | None = None
+    stops: bool = False
     booked: bool = False
     positions: list[int] = field(default_factory=list)
 
@@ -147,7 +147,7 @@ class Claim:
         measure = self.accountant.privacy_measure
         line = self.budget.book(self.what, measure, self.fraction, self.part)
         self.positions.append(line)
-        if self.holdout is not None and self.holdout.stops:
+        if self.holdout is not None and self.stops:
             share = self.fraction * STOPPING_SHARE
             held = self.budget.book(f"{self.what}, stopping", measure, share, self._held_part)
             self.positions.append(held)
@@ -221,7 +221,7 @@ class Claim:
         rows = "".join(f" for {name!r} of its disjoint tables" for _, name in self.part[:1])
         if self.holdout is not None:
             share = percent(self.holdout.share)
-            part = "may stop training" if self.holdout.stops else "take no part"
+            part = "may stop training" if self.stops else "take no part"
             rows = f"; {share} of the rows are set aside by secret coins and {part}"
         return (
             f"{percent(self.fraction)} of the budget of {self.budget.title}{rows}; epsilon and "

@@ -23,11 +23,10 @@ from dpboost.dask.prediction import predict_collection
 from dpboost.estimators import docs
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.fit_arguments import FitOptions
-from dpboost.estimators.row_arguments import RowArguments
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.training.fitted_model import FittedModel
-from dpboost.training.inputs import Reading, read
+from dpboost.training.inputs import GivenRows, Reading, read
 from dpboost.training.request import FitRequest
 
 __all__ = [
@@ -110,14 +109,14 @@ class _DaskEstimator:
                 setattr(model, name, value)
         return model
 
-    def _train(self, X: Any, y: Any, request: FitRequest) -> FittedModel:
+    def _train(self, rows: GivenRows, request: FitRequest) -> FittedModel:
         """Train on the cluster."""
         if request.conformal is not None:
             must = "None on a cluster: rows are set aside in one process only"
             raise refuse("conformal", f"{type(self).__name__}.fit", must, request.conformal)
         client = self._open_client()
         try:
-            return fit_partitions(client, X, y, request)
+            return fit_partitions(client, rows, request)
         except Exception as error:
             # Whatever fails first is a consequence.
             if client.status in _OPEN or isinstance(error, InvalidParameterError | FitFailedError):
@@ -145,7 +144,7 @@ class _DaskEstimator:
             ]
         )
 
-    def _fit(self, X: Any, y: Any, options: FitOptions, rows: RowArguments) -> None:
+    def _fit(self, rows: GivenRows, options: FitOptions) -> None:
         """Bring collections for evaluation here, which are public, and train."""
         if options.claim is not None and options.claim.holdout is not None:
             raise InvalidParameterError(
@@ -153,9 +152,8 @@ class _DaskEstimator:
                 "process, not Dask collections."
             )
         names = ("eval_set", "eval_X", "eval_y", "eval_sample_weight", "eval_init_score")
-        options = options.marked(X, y)  # while they are the collections of the user
         local = {name: self._public(getattr(options, name)) for name in names}
-        super()._fit(X, y, replace(options, **local), rows)
+        super()._fit(rows, replace(options, **local))
 
     def _public(self, value: Any) -> Any:
         """Return a collection of public rows as rows of this process."""

@@ -22,20 +22,19 @@ from dpboost.privacy.queries import RowHandle
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.inputs import GivenRows
 from dpboost.training.request import FitRequest, Inputs
 
 
-def fit_partitions(client: Client, X: Any, y: Any, request: FitRequest) -> FittedModel:
+def fit_partitions(client: Client, given: GivenRows, request: FitRequest) -> FittedModel:
     """Fit a model to rows that lie on the workers of a cluster.
 
     Parameters
     ----------
     client : distributed.Client
-    X : Dask array or DataFrame of shape (n_rows, n_features)
-    y : Dask array, Series or DataFrame of shape (n_rows,)
+    given : GivenRows
+        Collections: labels, weights and initial scores have the partitions of the table.
     request : FitRequest
-        Weights and initial scores are collections with the partitions of ``X``.
 
     Returns
     -------
@@ -56,18 +55,18 @@ def fit_partitions(client: Client, X: Any, y: Any, request: FitRequest) -> Fitte
     assumed public or released.
     """
     request = request.checked()
-    privacy, objective = request.privacy, request.objective
-    if privacy.rows_per_user is not None or request.reading.user_ids is not None:
+    privacy = request.privacy
+    if privacy.rows_per_user is not None or given.user_ids is not None:
         raise InvalidParameterError(
             f"{request.owner} cannot protect users: the rows of one user may be in several "
             "partitions. Leave rows_per_user and user_ids out, or give X the rows that are to take "
             "part, and divide epsilon by their number per user."
         )
-    parts, without_tables = join(X, y, objective.sample_weight, objective.init_score)
+    parts, without_tables = join(given.X, given.y, given.sample_weight, given.init_score)
     reader = Reader(
         reading=request.reading,
         schema=privacy.schema,
-        objective=replace(objective, sample_weight=None, init_score=None),
+        continues=request.continuation.continues,
         task=request.task,
         key=new_key(),
     )
@@ -78,7 +77,7 @@ def fit_partitions(client: Client, X: Any, y: Any, request: FitRequest) -> Fitte
         columns,
         _labels(facts, request.task),
         _common_lists(facts, columns),
-        _extras(facts, objective),
+        _extras(facts, weighted=request.weights.of_rows),
         request,
     )
     ledger = request.open_ledger(inputs)
@@ -156,14 +155,14 @@ def _unlike(name: str) -> InvalidParameterError:
     )
 
 
-def _extras(facts: list[PartFacts], objective: ObjectiveRequest) -> RowExtras:
+def _extras(facts: list[PartFacts], *, weighted: bool) -> RowExtras:
     """Return empty arrays that say which there are, and for how many outputs."""
     outputs = {own.n_outputs for own in facts if own.n_rows}
     if len(outputs) > 1:
         raise refuse("init_score", "fit", "of the same shape in all partitions", "several shapes")
     n_outputs = outputs.pop()
     return RowExtras(
-        sample_weight=None if objective.sample_weight is None else np.empty(0),
+        sample_weight=np.empty(0) if weighted else None,
         init_scores=np.empty((n_outputs, 0)) if n_outputs else None,
     )
 

@@ -16,8 +16,7 @@ from dpboost.data.fingerprint import RowHash
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import ResolvedSchema, Schema
-from dpboost.training.inputs import Reading, read
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.inputs import Reading, read, read_extras
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -109,18 +108,18 @@ class Reader:
     reading : Reading
     schema : Schema
         As the user declares it.
-    objective : ObjectiveRequest
-        Without arrays.
     task : {"regression", "classification"}
     key : bytes
         Of the hash.
+    continues : bool
+        Whether initial scores are predictions of a model that is continued.
     """
 
     reading: Reading
     schema: Schema
-    objective: ObjectiveRequest
     task: str
     key: bytes
+    continues: bool = False
 
     # A numpy warning about an odd cell would tell that there is one.
     @np.errstate(all="ignore")
@@ -190,11 +189,10 @@ class Reader:
         table: Any = None if part.X is None else read(part.X, self.schema, self.reading)
         regression = self.task == "regression"
         labels = read_regression_labels(part.y) if regression else read_class_labels(part.y)
-        own = replace(self.objective, sample_weight=part.weight, init_score=part.init_score)
         return RawRows(
             table=table,
             labels=labels,
-            extras=own.read_rows(len(labels)),
+            extras=read_extras(part.weight, part.init_score, len(labels), continues=self.continues),
             read_again=partial(_read_again, part.X, self.reading),
         )
 

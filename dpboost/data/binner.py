@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dpboost._kernels import binning
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.data.csr_rows import StoredRows
 from dpboost.data.feature_bins import (
     AffineBins,
     CategoryBins,
@@ -26,9 +25,8 @@ from dpboost.data.feature_bins import (
     uniform_bins,
     whole_bins,
 )
-from dpboost.data.sparse import BinnedRows, SparseBins, StoredColumns
+from dpboost.data.sparse import BinnedRows, SparseBins, StoredColumns, StoredRows
 from dpboost.data.table import Table, number_codes
-from dpboost.data.thresholds import find_thresholds
 from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
 
 # One thread more for every so many values: starting a thread costs about as much as these.
@@ -169,10 +167,6 @@ class Binner:
         zero_as_missing : bool
             Whether zeros of numeric features are missing.
 
-        Returns
-        -------
-        Binner
-
         Warns
         -----
         UserWarning
@@ -311,7 +305,6 @@ class Binner:
 
         Parameters
         ----------
-        feature : int
         values : ndarray of shape (n,), float32 or float64
 
         Returns
@@ -427,3 +420,34 @@ def _other_length() -> InvalidParameterError:
     return InvalidParameterError(
         "The parts of X hold more or fewer rows than X said: give as many as it says."
     )
+
+
+def find_thresholds(
+    maps: KernelMaps, n_bins: NDArray[np.int32], features: Sequence[int]
+) -> NDArray[np.float64]:
+    """Return the largest double in bin b or below, by feature and bin; infinity from the last on.
+
+    Zeros are taken as numbers here: where they count as missing they have a place in the order,
+    and none among the bins.
+
+    Parameters
+    ----------
+    maps : KernelMaps
+        The maps of all features.
+    n_bins : ndarray of shape (n_features,), int32
+        Their value bins.
+    features : sequence of int
+        Numeric ones.
+
+    Returns
+    -------
+    ndarray of shape (len(features), largest n_bins), float64
+        Read-only.
+    """
+    positions = np.array(features, dtype=np.int32)
+    arguments = maps.arguments(0, len(n_bins))
+    del arguments["zero"]
+    out = np.full((len(positions), n_bins[positions].max(initial=1)), np.inf)
+    binning.find_ends(positions, n_bins, **arguments, out=out)
+    out.setflags(write=False)
+    return out

@@ -16,7 +16,6 @@ class ColumnFacts:
 
     Parameters
     ----------
-    feature_names : tuple of str
     categorical : frozenset of int
         Positions of the columns that are read by position in a list of categories. The lists are
         not here: what a table lists undeclared is part of its rows.
@@ -26,7 +25,6 @@ class ColumnFacts:
         Positions of the columns of integer or boolean type.
     boolean : frozenset of int
         Those of them of boolean type.
-    zero_as_missing : bool
     """
 
     feature_names: tuple[str, ...]

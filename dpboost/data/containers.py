@@ -105,7 +105,6 @@ def sequence_slices(sequence: Any, size: int) -> Iterator[NDArray[Any]]:
 
     Parameters
     ----------
-    sequence : lightgbm.Sequence
     size : int
         Rows at a time where the sequence does not say how many it likes.
 

@@ -22,12 +22,7 @@ def new_key() -> bytes:
 
 
 class RowHash:
-    """A hash of rows, which may come in parts: where they are divided makes no difference.
-
-    Parameters
-    ----------
-    key : bytes
-    """
+    """A hash of rows, which may come in parts: where they are divided makes no difference."""
 
     def __init__(self, key: bytes) -> None:
         self._hash = hmac.new(key, digestmod="sha256")

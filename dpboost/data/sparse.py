@@ -4,13 +4,90 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import histogram
-from dpboost.data.row_index import RowIndex
+from dpboost._kernels import csr_to_columns, histogram
+
+
+class RowIndex:
+    """The columns of the stored cells, row by row.
+
+    Parameters
+    ----------
+    csr : scipy sparse matrix
+        Canonical; its indices are not copied.
+
+    Privacy
+    -------
+    Private, the number of cells included.
+    """
+
+    def __init__(self, csr: Any) -> None:
+        self._n_features = csr.shape[1]
+        self._row_start = csr.indptr.astype(np.intp, casting="same_kind", copy=False)
+        self._columns = csr.indices.astype(np.int32, casting="same_kind", copy=False)
+
+    @cached_property
+    def column_start(self) -> NDArray[np.intp]:
+        """Where each column begins among the cells sorted by column, and where the last ends."""
+        starts = np.empty(self._n_features + 1, dtype=np.intp)
+        csr_to_columns.column_starts(self._columns, starts)
+        return starts
+
+    def values_by_column(
+        self, values: NDArray[Any], first: int = 0, last: int | None = None
+    ) -> NDArray[Any]:
+        """Return values of the cells of columns ``first:last``, sorted by column and row."""
+        last = self._n_features if last is None else last
+        begin, end = self.column_start[[first, last]]
+        out = np.empty(end - begin, dtype=values.dtype)
+        position = self.column_start[:-1] - begin
+        csr_to_columns.values_by_column(self._columns, values, first, last, position, out)
+        return out
+
+    def rows_by_column(self) -> NDArray[np.int32]:
+        """Return the rows of the cells, sorted by column and row."""
+        rows = np.empty(len(self._columns), dtype=np.int32)
+        csr_to_columns.rows_by_column(
+            self._row_start, self._columns, self.column_start[:-1].copy(), rows
+        )
+        return rows
+
+    def bins_by_row(self, bins: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the bins of the cells by row, given by column."""
+        out = np.empty_like(bins)
+        csr_to_columns.bins_by_row(self._columns, bins, self.column_start[:-1].copy(), out)
+        return out
+
+    def take(
+        self, bins: NDArray[np.uint8], rows: NDArray[np.int32]
+    ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.uint8]]:
+        """Return the cells of some rows, which count from 0 in their order, sorted by column.
+
+        Parameters
+        ----------
+        bins : ndarray of shape (n_stored,), uint8
+            Of all cells, by row.
+        rows : ndarray of int32
+
+        Returns
+        -------
+        column_start : ndarray of shape (n_features + 1,), intp
+        rows : ndarray of shape (n_taken,), int32
+        bins : ndarray of shape (n_taken,), uint8
+        """
+        starts = np.empty(self._n_features + 1, dtype=np.intp)
+        csr_to_columns.count_rows(self._row_start, self._columns, rows, starts)
+        taken = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.uint8)
+        csr_to_columns.take_rows(
+            self._row_start, self._columns, bins, rows, starts[:-1].copy(), *taken
+        )
+        return starts, *taken
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -19,7 +96,6 @@ class StoredColumns:
 
     Parameters
     ----------
-    n_rows : int
     column_start : ndarray of shape (n_features + 1,), intp
         Cells of feature ``f`` are ``column_start[f]:column_start[f + 1]``.
     rows : ndarray of shape (n_stored,), int32
@@ -120,7 +196,6 @@ class SparseBins:
 
     Parameters
     ----------
-    n_rows : int
     column_start : ndarray of shape (n_features + 1,), intp
         As in `StoredColumns`.
     rows : ndarray of shape (n_stored,), int32, or RowIndex
@@ -255,3 +330,80 @@ def dense_columns(
 def dense_matrix(bins: BinnedRows) -> NDArray[np.uint8]:
     """Return the bins of all features as one dense matrix, for trees that read them all."""
     return bins.columns(np.arange(len(bins))) if isinstance(bins, SparseBins) else bins
+
+
+# Parts in which values are sorted by column; each takes a pass over all cells.
+_PIECES = 4
+
+
+class StoredRows:
+    """The stored cells of a sparse table by row; all others are zero.
+
+    Nothing is copied before it is asked for.
+
+    Parameters
+    ----------
+    csr : scipy sparse matrix
+        Canonical and of floats, as `dpboost.data.arrays.canonical` returns it.
+
+    Attributes
+    ----------
+    n_rows : int
+    values : ndarray of shape (n_stored,), float32 or float64
+        By row.
+    fill : ndarray of shape (n_features,), float64
+        Value of the cells that are not stored.
+    positions : RowIndex
+        Columns of the stored cells.
+
+    Privacy
+    -------
+    Private, the number of cells included.
+    """
+
+    def __init__(self, csr: Any) -> None:
+        self.n_rows = csr.shape[0]
+        self.values = csr.data
+        self.fill = np.zeros(csr.shape[1])
+        self.positions = RowIndex(csr)
+
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """Where each column begins among the sorted cells, and where the last one ends."""
+        return self.positions.column_start
+
+    def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Go through the columns, some at a time, so that few values are held twice.
+
+        Yields
+        ------
+        first, last : int
+            Columns ``first`` to ``last - 1``.
+        values : ndarray, float32 or float64
+            Of their cells, sorted by column and row.
+        """
+        targets = np.arange(1, _PIECES) * self.starts[-1] // _PIECES
+        borders = [0, *np.searchsorted(self.starts, targets).tolist(), len(self.fill)]
+        for first, last in pairwise(borders):
+            yield first, last, self.positions.values_by_column(self.values, first, last)
+
+    @cached_property
+    def _by_column(self) -> StoredColumns:
+        return StoredColumns(
+            n_rows=self.n_rows,
+            column_start=self.starts,
+            rows=self.positions.rows_by_column(),
+            values=self.positions.values_by_column(self.values),
+            fill=self.fill,
+        )
+
+    def column(self, feature: int) -> NDArray[np.float64]:
+        """Return one column with all its cells."""
+        return self._by_column.column(feature)
+
+    def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """Return the largest absolute value of every row among some columns, NaN for none."""
+        return self._by_column.largest(features)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("stored cells are private rows and cannot be pickled or copied")

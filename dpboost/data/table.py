@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dpboost._utils.dates import is_date
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.arrays import as_array, canonical, check_shape
-from dpboost.data.column_names import column_names
 from dpboost.data.columns import (
     BOOLEAN_KIND,
     WHOLE_KINDS,
@@ -29,9 +28,8 @@ from dpboost.data.columns import (
     to_float,
 )
 from dpboost.data.containers import dataset_names, is_dataset, unpack
-from dpboost.data.csr_rows import StoredRows
-from dpboost.data.sparse import StoredColumns
-from dpboost.schema import ResolvedSchema, Schema
+from dpboost.data.sparse import StoredColumns, StoredRows
+from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
 
 # Values converted at a time where a table is not made of floats: 32 MB, enough that starting
 # the threads once for each part does not show.
@@ -159,10 +157,6 @@ class Table:
     def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
         """Return the largest absolute value of every row among some columns of numbers.
 
-        Parameters
-        ----------
-        features : sequence of int
-
         Returns
         -------
         ndarray of shape (n_rows,), float64
@@ -274,10 +268,6 @@ def read_table(
     may_be_empty : bool, default=False
         Whether a table without rows is one: where rows were dealt by secret coins, an error would
         tell.
-
-    Returns
-    -------
-    Table
 
     Raises
     ------
@@ -465,3 +455,33 @@ def number_codes(values: Sequence[Any], name: str) -> tuple[int, ...]:
                 f"pass it as text in a DataFrame. Got {value!r} in the declared list instead."
             )
     return tuple(int(value) for value in values)
+
+
+def column_names(
+    given: Sequence[str] | None, n_features: int, own: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Return the names of the columns as LightGBM writes them."""
+    if given is not None:
+        if isinstance(given, str) or len(given) != n_features:
+            raise InvalidParameterError(
+                "The 'feature_names' parameter must be a list with one name for each of the "
+                f"{n_features} columns of X."
+            )
+        own = [str(name) for name in given]
+    if own is None:
+        return tuple(f"Column_{position}" for position in range(n_features))
+    names = tuple(lightgbm_name(name) for name in own)
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidParameterError(
+                f"The column name {name!r} appears more than once (blanks are read as '_'): "
+                "column names must differ."
+            )
+        seen.add(name)
+        if not name or any(letter in '",:[]{}\\' or not letter.isprintable() for letter in name):
+            raise InvalidParameterError(
+                f"The column name {name!r} cannot stand in a LightGBM model: rename it, without "
+                'any of " , : [ ] { } \\ and without line breaks or other invisible characters.'
+            )
+    return names

@@ -11,24 +11,28 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dpboost._utils.public_seed import public_seed
-from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, check_integer, check_real
 from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.spent_outside import rows_of_fit
-from dpboost.data.batches import Batches, is_batched
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.table import Table, read_table
-from dpboost.estimators.batched_input import earlier_scores, open_batches
 from dpboost.estimators.evaluation_sets import Evaluator
 from dpboost.estimators.fit_arguments import FitOptions
+from dpboost.estimators.intake import (
+    Asked,
+    asked_privacy,
+    asked_reading,
+    earlier_model,
+    earlier_scores,
+    open_rows,
+    public_seed,
+    tree_controls,
+)
 from dpboost.estimators.private_score import PrivateScore
-from dpboost.estimators.row_arguments import RowArguments
 from dpboost.estimators.stock import StockModel
-from dpboost.estimators.tree_controls import tree_controls
 from dpboost.explain.explained_model import ExplainedModel
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.init_model import EarlierModel
@@ -43,13 +47,13 @@ from dpboost.lightgbm.parameters import (
 )
 from dpboost.privacy.recording import public_value
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.hyperparameters import CONSTRAINTS, CONTROLS, constraints_of, given
+from dpboost.recipes.hyperparameters import CONSTRAINTS, CONTROLS, Given, constraints_of, given
 from dpboost.reporting.model_page import ModelPage
 from dpboost.reporting.privacy_report import PrivacyReport
+from dpboost.training.continuation import Continuation
 from dpboost.training.fitted_model import FittedModel
-from dpboost.training.inputs import Reading, read
+from dpboost.training.inputs import GivenRows, Reading, read
 from dpboost.training.local_fit import fit_local
-from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.request import FitRequest
 from dpboost.transcripts.recorded import keep_transcript, recorded, without_transcript
 
@@ -73,17 +77,6 @@ DECIDED_BY_RECIPE = (
 MANY_ROUNDS = 1000
 # Rows times trees from which predictions go tree by tree.
 LARGE = 5_000_000
-
-PRIVACY_PARAMETERS = (
-    "epsilon",
-    "delta",
-    "neighbours",
-    "schema",
-    "assume_public",
-    "noise_seed",
-    "rows_per_user",
-)
-
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -300,134 +293,122 @@ class PrivateEstimator(
             callbacks=callbacks,
             eval_X=eval_X,
             eval_y=eval_y,
-            user_ids=user_ids,
+            init_model=init_model,
             claim=taken,
             conformal=conformal,
-        )
-        arguments = RowArguments(
-            sample_weight=sample_weight, init_score=init_score, init_model=init_model
+        ).marked(X, y)
+        rows = GivenRows.of(
+            X, y, sample_weight=sample_weight, init_score=init_score, user_ids=user_ids
         )
         rows_of_fit(X)
         with without_advice(is_silent(vars(self) | self._extra_params())):
-            self._fit(X, y, options, arguments)
+            self._fit(rows, options)
         if taken is not None:
             taken.keep(self)
         return self
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        options: FitOptions,
-        rows: RowArguments,
-    ) -> None:
+    def _fit(self, rows: GivenRows, options: FitOptions) -> None:
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
+        asked = self._asked(options)
+        rows = open_rows(rows, asked)
+        request, rows = self._request(rows, asked, options)
+        fitted = self._train(rows, request)
+        evaluator: Any = request.monitor
+        named = hasattr(rows.example, "columns") or not isinstance(options.feature_name, str)
+        self._store(fitted, evaluator, request.continuation.earlier, has_names=named)
+        if request.objective.function is not None:
+            self._set_objective(request.objective.function)
+
+    def _asked(self, options: FitOptions) -> Asked:
+        """Check the parameters; no row is looked at."""
         owner = type(self).__name__
-        options = options.marked(X, y)
         resolved = self._resolved(owner)
         parameters = resolved.arguments
         if parameters["n_jobs"] is not None:
             check_integer("n_jobs", owner, parameters["n_jobs"])
         check_integer("verbosity", owner, parameters["verbosity"])
-        asked = {name: parameters[name] for name in PRIVACY_PARAMETERS}
-        if options.claim is not None:
-            asked |= options.claim.terms(asked)
-        privacy = PrivacyRequest.validated(
-            owner,
-            part=self._part,
-            claim=options.claim,
-            **asked,
-        )
-        names = ("n_estimators", *DECIDED_BY_RECIPE, *sorted(CONSTRAINTS))
+        privacy = asked_privacy(owner, parameters, options.claim, self._part)
         recipe = ALGORITHMS.find(parameters["recipe"], owner)
+        names = ("n_estimators", *DECIDED_BY_RECIPE, *sorted(CONSTRAINTS))
         set_by_user = given({name: parameters[name] for name in names})
         set_by_user |= tree_controls(resolved.fit, recipe, owner)
-        held = options.claim is not None and options.claim.holdout is not None
         stopping = options.stopping(resolved.fit, owner)
-        if options.claim is not None and options.claim.holdout is not None:
-            options.claim.holdout.stops = stopping is not None
-        if held and is_batched(X):
-            raise InvalidParameterError(
-                f"The 'holdout' of {owner}.fit needs rows that are in memory, not batches."
-            )
-        # Folds of cv and holdouts are dealt by secret coins: an error about no rows would tell.
-        reading = replace(
-            options.reading(resolved.fit),
-            may_be_empty=self._part is not None or held,
-            lists_assumed="categories" in privacy.assume_public,
-        )
-        if is_batched(X) and not isinstance(X, Batches):
-            X = Batches(X)
-        first = X.first.X if isinstance(X, Batches) else X
-        named = hasattr(first, "columns") or not isinstance(options.feature_name, str)
-        X, y, rows = open_batches(
-            X,
-            y,
-            rows,
-            reading=reading,
+        if stopping is not None and options.claim is not None:
+            privacy = replace(privacy, claim=replace(options.claim, stops=True))
+        reading = options.reading(resolved.fit)
+        return Asked(
+            owner=owner,
+            parameters=parameters,
+            fit=resolved.fit,
             recipe=recipe,
             given=set_by_user,
             privacy=privacy,
-            n_threads=effective_n_threads(parameters["n_jobs"]),
-            owner=owner,
+            reading=asked_reading(reading, privacy, dealt=self._part is not None),
+            stopping=stopping,
+            continues=options.init_model is not None,
         )
-        earlier = rows.earlier()
-        objective = rows.objective(parameters | resolved.fit, self._task, earlier, owner)
+
+    def _request(
+        self, rows: GivenRows, asked: Asked, options: FitOptions
+    ) -> tuple[FitRequest, GivenRows]:
+        """Check what is to be learned and who looks on; return it, and rows with their scores."""
+        owner, parameters, privacy = asked.owner, asked.parameters, asked.privacy
+        earlier = earlier_model(options.init_model, rows.init_score)
+        objective, weights = asked.learned(self._task, weighted=rows.sample_weight is not None)
+        scored = rows.init_score is not None
         if earlier is not None:
-            like = read(self._like(first), privacy.schema, reading)
-            privacy = replace(privacy, schema=earlier.completed(privacy.schema, like))
-            found = constraints_of(set_by_user, like.feature_names, owner)
+            table = read(self._like(rows.example), privacy.schema, asked.reading)
+            privacy = replace(privacy, schema=earlier.completed(privacy.schema, table))
+            found = constraints_of(asked.given, table.feature_names, owner)
             earlier.check_constraints(found.monotone_text, found.interaction_text, owner)
-            scores = self._earlier_scores(earlier, X, privacy.schema, reading)
-            objective = replace(objective, init_score=scores)
+            scores = self._earlier_scores(earlier, rows.X, privacy.schema, asked.reading)
+            rows = replace(rows, init_score=scores)
             options = options.continued(earlier.predict)
         if objective.alphas:
             _refuse_for_several(options, owner)
         evaluator = options.evaluator(
-            fit=resolved.fit,
-            parameters=parameters | self._shown_params() | self._extra_params(),
+            fit=asked.fit,
+            parameters={**parameters, **self._shown_params(), **self._extra_params()},
             task=self._task,
             owner=owner,
         )
-        most_rounds = None
+        set_by_user, most_rounds = asked.given, None
         if evaluator is not None and evaluator.stops:
-            most_rounds = _as_many_as_needed(set_by_user)
+            set_by_user, most_rounds = _as_many_as_needed(set_by_user)
         request = FitRequest(
             task=self._task,
-            recipe=recipe,
+            recipe=asked.recipe,
             given=set_by_user,
             most_rounds=most_rounds,
             privacy=privacy,
             objective=objective,
+            weights=weights,
+            continuation=Continuation(scored=scored, earlier=earlier),
             public_seed=public_value(
                 "public seed",
                 lambda: public_seed(parameters["random_state"], privacy.noise_seed, owner),
             ),
             known_classes=self._known_classes,
             owner=owner,
-            reading=reading,
+            reading=asked.reading,
             n_jobs=parameters["n_jobs"],
             show_progress=parameters["verbosity"] > 0,
             monitor=evaluator,
-            conformal=self._conformal(options, rows, X, owner),
-            stopping=stopping,
+            conformal=self._conformal(options, rows, scored=scored),
+            stopping=asked.stopping,
         )
-        fitted = self._train(X, y, request)
-        self._store(fitted, evaluator, earlier, has_names=named)
-        if objective.function is not None:
-            self._set_objective(objective.function)
+        return request, rows
 
-    def _conformal(
-        self, options: FitOptions, rows: RowArguments, X: Any, owner: str
-    ) -> float | None:
+    def _conformal(self, options: FitOptions, rows: GivenRows, *, scored: bool) -> float | None:
         """Return the level of coverage, where one is asked for."""
         if options.conformal is None:
             return None
+        owner = type(self).__name__
         level = check_real("conformal", f"{owner}.fit", options.conformal, low=0.5, high=0.999)
         given = {
-            "init_model": rows.init_model is not None,
-            "init_score": rows.init_score is not None,
-            "batches of rows": is_batched(X) or isinstance(X, Batches),
+            "init_model": options.init_model is not None,
+            "init_score": scored,
+            "batches of rows": rows.batched,
         }
         if self._task == "classification" and callable(self.objective):
             raise InvalidParameterError(
@@ -451,9 +432,9 @@ class PrivateEstimator(
         """Predict the rows of the fit by the model that it continues."""
         return earlier_scores(earlier, X, schema, reading)
 
-    def _train(self, X: Any, y: Any, request: FitRequest) -> FittedModel:
+    def _train(self, rows: GivenRows, request: FitRequest) -> FittedModel:
         """Train on rows of this process."""
-        return fit_local(X, y, request)
+        return fit_local(rows, request)
 
     def _store(
         self,
@@ -518,24 +499,24 @@ class PrivateEstimator(
         return conform(X, self.ensemble_.binner) if getattr(self, "fitted_", False) else X
 
 
-def _as_many_as_needed(given: dict[str, Any]) -> int | None:
-    """Leave rounds and steps to the recipe where they are more than it needs; return the most.
+def _as_many_as_needed(given: Given) -> tuple[Given, int | None]:
+    """Leave rounds and steps to the recipe where they are more than it needs; with the most.
 
     Who asks LightGBM for thousands of rounds and stops it early asks for as many as are needed. The
     noise of a round is that of all that are planned, whether or not they come.
     """
     rounds = given.get("n_estimators")
     if not isinstance(rounds, (int, np.integer)) or rounds <= MANY_ROUNDS or "preset" in given:
-        return None
-    del given["n_estimators"]
-    rate = given.pop("learning_rate", None)
+        return given, None
+    rate = given.get("learning_rate")
     steps = "" if rate is None else f", and its steps for learning_rate={rate!r}"
     warn_user(
         f"n_estimators={rounds!r} with early stopping asks for as many rounds as are needed: the "
         f"rounds of the recipe are planned{steps}, as noise is divided among all that are planned.",
         ParameterWarning,
     )
-    return int(rounds)
+    left = {name: given[name] for name in given if name not in ("n_estimators", "learning_rate")}
+    return left, int(rounds)
 
 
 def _refuse_for_several(options: FitOptions, owner: str) -> None:

@@ -89,7 +89,6 @@ class PublicScores:
         Released start value of each output.
     unit : float
         Unit of leaf values.
-    n_threads : int
     """
 
     def __init__(
@@ -244,7 +243,6 @@ class Evaluator:
         What callbacks see as ``env.params``.
     metric_parameters : dict
         Parameters that metrics read.
-    zero_as_missing : bool
 
     Privacy
     -------

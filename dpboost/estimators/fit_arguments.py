@@ -25,12 +25,7 @@ from dpboost.training.inputs import Reading
 
 @dataclass(frozen=True)
 class Feval:
-    """A metric of ``(predictions, dataset)``, as ``train`` takes it.
-
-    Parameters
-    ----------
-    function : callable
-    """
+    """A metric of ``(predictions, dataset)``, as ``train`` takes it."""
 
     function: Callable[..., Any]
 
@@ -53,10 +48,10 @@ class FitOptions:
         LightGBM's names, or ``f(y_true, y_pred[, weight])``.
     feature_name : list of str or "auto"
     categorical_feature : list of str or int, or "auto"
-    callbacks : list of callable, optional
     eval_X, eval_y : optional
         Another way to give ``eval_set``, as LightGBM 4.7 has it.
-    user_ids : array-like of shape (n_rows,), optional
+    init_model : estimator, Booster, str, path or None
+        A released model to continue.
     claim : Claim, optional
         What the fit takes of a budget.
     conformal : float, optional
@@ -74,7 +69,7 @@ class FitOptions:
     callbacks: Any = None
     eval_X: Any = None  # noqa: N815 - the name in LightGBM
     eval_y: Any = None
-    user_ids: Any = None
+    init_model: Any = None
     claim: Claim | None = None
     conformal: float | None = None
 
@@ -88,12 +83,13 @@ class FitOptions:
             feature_names=None if _is_auto(names) else tuple(names),
             categorical=_columns(categorical),
             zero_as_missing=bool(fit.get("zero_as_missing", False)),
-            user_ids=self.user_ids,
         )
 
     def marked(self, X: Any, y: Any) -> FitOptions:
         """Return options with a mark where the training rows are among the evaluation sets."""
         pairs = evaluation_pairs(self.eval_set, self.eval_X, self.eval_y)
+        if not pairs:
+            return self
         found = without_training_rows(pairs, X, y)
         if not any(map(is_training_pair, found)):
             return self
@@ -116,7 +112,6 @@ class FitOptions:
         parameters : mapping
             All parameters, for callbacks.
         task : {"regression", "classification"}
-        owner : str
 
         Raises
         ------
@@ -153,7 +148,6 @@ class FitOptions:
         ----------
         fit : mapping
             Parameters that ``fit`` reads, by LightGBM's canonical names.
-        owner : str
 
         Returns
         -------

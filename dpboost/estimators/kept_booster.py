@@ -105,11 +105,6 @@ class KeptBooster(Booster):
     def add_valid(self, data: lightgbm.Dataset, name: str) -> KeptBooster:  # type: ignore[override]
         """Add rows that anybody may see, with labels.
 
-        Parameters
-        ----------
-        data : Dataset
-        name : str
-
         Returns
         -------
         KeptBooster
@@ -132,8 +127,6 @@ class KeptBooster(Booster):
 
         Parameters
         ----------
-        data : Dataset
-        name : str
         feval : callable or list of callable, optional
             Metrics of ``(predictions, dataset)``.
 

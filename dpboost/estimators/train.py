@@ -11,6 +11,7 @@ from typing import Any
 import lightgbm
 import lightgbm.engine
 import numpy as np
+from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import one_warning
@@ -26,7 +27,6 @@ from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.dataset import rows_of
 from dpboost.lightgbm.parameters import canonical_names, read_text, value_of
 from dpboost.schema import Schema
-from dpboost.training.dataset_objective import DatasetObjective
 from dpboost.transcripts.recorded import recorded
 from dpboost.transcripts.transcript import Transcript
 
@@ -214,8 +214,6 @@ def build_estimator(
 
     Parameters
     ----------
-    params : mapping
-    train_set : Dataset
     num_boost_round : int or None
         Where ``params`` says nothing.
     owner : str
@@ -311,3 +309,43 @@ def listed(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+class DatasetObjective:
+    """A custom objective of ``lightgbm.train``, ``function(preds, train_data)``, as ours.
+
+    Parameters
+    ----------
+    function : callable
+        Reads labels by ``train_data.get_label()``.
+
+    Privacy
+    -------
+    The function gets labels and scores as any custom objective does; there is no other attribute
+    of a training set to be read.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, y_true: NDArray[np.float64], y_pred: NDArray[np.float64]) -> Any:
+        """Return gradients and hessians."""
+        return self.function(y_pred, _Labels(y_true))
+
+
+class _Labels:
+    """What a custom objective sees of a training set: the rows of this call."""
+
+    def __init__(self, labels: NDArray[np.float64]) -> None:
+        self._labels = labels
+
+    def get_label(self) -> NDArray[np.float64]:
+        """Return the labels."""
+        return self._labels
+
+    def num_data(self) -> int:
+        """Return their number."""
+        return len(self._labels)
+
+    def get_weight(self) -> None:
+        """Return no weights: they are multiplied after the function was called."""

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dpboost._utils.public_seed import public_seed
-from dpboost._utils.threads import effective_n_threads
-from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost._utils.validation import check_integer
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
-from dpboost.data.batches import Batches, is_batched
-from dpboost.estimators.batched_input import open_batches
 from dpboost.estimators.fit_arguments import FitOptions
-from dpboost.estimators.row_arguments import RowArguments
+from dpboost.estimators.intake import Asked, asked_privacy, asked_reading, open_rows, public_seed
 from dpboost.estimators.tree_base import TreeClassifier, TreeEstimator, TreeRegressor
 from dpboost.privacy.recording import public_value
 from dpboost.recipes.dpboost import pure_accountant
@@ -22,23 +18,13 @@ from dpboost.recipes.hyperparameters import DIRECTIONS, given
 from dpboost.recipes.recipe import Registry
 from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
 from dpboost.training.fitted_model import FittedModel
+from dpboost.training.inputs import GivenRows
 from dpboost.training.local_fit import fit_local
-from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 from dpboost.training.request import FitRequest
 from dpboost.transcripts.recorded import keep_transcript, recorded
 
 __all__ = ["DPTreeClassifier", "DPTreeRegressor"]
-
-_PRIVACY = (
-    "epsilon",
-    "delta",
-    "neighbours",
-    "schema",
-    "assume_public",
-    "noise_seed",
-    "rows_per_user",
-)
 
 
 class TrainedTree(TreeEstimator):
@@ -122,77 +108,63 @@ class TrainedTree(TreeEstimator):
         what = type(self).__name__
         taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self)
         options = FitOptions(
-            feature_name=feature_name,
-            categorical_feature=categorical_feature,
-            user_ids=user_ids,
-            claim=taken,
+            feature_name=feature_name, categorical_feature=categorical_feature, claim=taken
         )
-        self._fit(X, y, options, RowArguments(sample_weight=sample_weight))
+        self._fit(GivenRows.of(X, y, sample_weight=sample_weight, user_ids=user_ids), options)
         if taken is not None:
             taken.keep(self)
         return self
 
-    def _fit(self, X: Any, y: Any, options: FitOptions, rows: RowArguments) -> None:
+    def _fit(self, rows: GivenRows, options: FitOptions) -> None:
         """Train, and store what was released."""
+        asked = self._asked(options)
+        rows = open_rows(rows, asked)
+        fitted = self._train(rows, self._request(rows, asked))
+        names = asked.reading.feature_names or getattr(rows.example, "columns", None)
+        self._store(fitted, names=names)
+
+    def _asked(self, options: FitOptions) -> Asked:
+        """Check the parameters; no row is looked at."""
         owner = type(self).__name__
         own: Any = self
         if own.n_jobs is not None:
             check_integer("n_jobs", owner, own.n_jobs)
-        asked = {name: getattr(self, name) for name in _PRIVACY}
         recipe = self._recipes.find(own.recipe, owner)
-        if options.claim is not None:
-            if asked["delta"] == 0:
-                # A tree that asks for pure epsilon takes from the pure account of a budget.
-                recipe = replace(recipe, accountant=pure_accountant)
-            asked |= options.claim.terms(asked)
-        privacy = PrivacyRequest.validated(
-            owner,
-            claim=options.claim,
-            **asked,
-        )
+        if options.claim is not None and own.delta == 0:
+            # A tree that asks for pure epsilon takes from the pure account of a budget.
+            recipe = replace(recipe, accountant=pure_accountant)
+        privacy = asked_privacy(owner, vars(self), options.claim)
         names = (*self._decided, *sorted(DIRECTIONS))
-        set_by_user = given({name: getattr(self, name) for name in names})
-        held = options.claim is not None and options.claim.holdout is not None
-        if held and is_batched(X):
-            raise InvalidParameterError(
-                f"The 'holdout' of {owner}.fit needs rows that are in memory, not batches."
-            )
-        # Holdouts are dealt by secret coins: an error about no rows would tell.
-        assumed = "categories" in privacy.assume_public
-        reading = replace(options.reading({}), may_be_empty=held, lists_assumed=assumed)
-        if is_batched(X) and not isinstance(X, Batches):
-            X = Batches(X)
-        first = X.first.X if isinstance(X, Batches) else X
-        columns = reading.feature_names or getattr(first, "columns", None)
-        X, y, rows = open_batches(
-            X,
-            y,
-            rows,
-            reading=reading,
-            recipe=recipe,
-            given=set_by_user,
-            privacy=privacy,
-            n_threads=effective_n_threads(own.n_jobs),
+        return Asked(
             owner=owner,
-        )
-        request = FitRequest(
-            task=self._task,
+            parameters={"n_jobs": own.n_jobs, "max_weight": own.max_weight},
+            fit={},
             recipe=recipe,
-            given=set_by_user,
+            given=given({name: getattr(self, name) for name in names}),
             privacy=privacy,
-            objective=rows.objective({"max_weight": own.max_weight}, self._task, None, owner),
-            public_seed=public_value(
-                "public seed", lambda: public_seed(None, own.noise_seed, owner)
-            ),
-            owner=owner,
-            reading=reading,
-            n_jobs=own.n_jobs,
+            reading=asked_reading(options.reading({}), privacy),
         )
-        self._store(self._train(X, y, request), names=columns)
 
-    def _train(self, X: Any, y: Any, request: FitRequest) -> FittedModel:
+    def _request(self, rows: GivenRows, asked: Asked) -> FitRequest:
+        """Check what is to be learned."""
+        owner, seed = asked.owner, asked.privacy.noise_seed
+        objective, weights = asked.learned(self._task, weighted=rows.sample_weight is not None)
+        return FitRequest(
+            task=self._task,
+            recipe=asked.recipe,
+            given=asked.given,
+            privacy=asked.privacy,
+            objective=objective,
+            weights=weights,
+            public_seed=public_value("public seed", lambda: public_seed(None, seed, owner)),
+            owner=owner,
+            reading=asked.reading,
+            n_jobs=asked.parameters["n_jobs"],
+        )
+
+    def _train(self, rows: GivenRows, request: FitRequest) -> FittedModel:
         """Train on rows of this process."""
-        return fit_local(X, y, request)
+        return fit_local(rows, request)
 
 
 class DPTreeClassifier(TreeClassifier, TrainedTree):

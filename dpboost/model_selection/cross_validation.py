@@ -32,7 +32,6 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
 from dpboost.data.evaluation_rows import is_training_set
 from dpboost.data.users import read_users, sample_rows, take_rows
-from dpboost.estimators.base import PRIVACY_PARAMETERS
 from dpboost.estimators.cv_callbacks import (
     CVBooster,
     mean_lines,
@@ -40,6 +39,7 @@ from dpboost.estimators.cv_callbacks import (
     without_early_stopping,
 )
 from dpboost.estimators.fit_arguments import Feval
+from dpboost.estimators.intake import asked_privacy
 from dpboost.estimators.train import build_estimator, check_dataset, labels_for, listed
 from dpboost.lightgbm.dataset import rows_of
 from dpboost.lightgbm.parameters import (
@@ -75,9 +75,9 @@ from dpboost.training.inputs import (
     note_labels,
     read,
     read_labels,
+    read_weights,
 )
-from dpboost.training.objective import read_weights
-from dpboost.training.privacy_params import PrivacyRequest, warn_of_sum
+from dpboost.training.privacy_params import warn_of_sum
 from dpboost.training.public_schema import check_learnable
 from dpboost.transcripts.recorded import recorded
 from dpboost.transcripts.transcript import Transcript
@@ -311,13 +311,9 @@ class _Run:
         self.remarks: list[str] = []
         self.asked, self.unpaid = ([], []) if public else self._paid_metrics()
         self.recipe = ALGORITHMS.find(own["recipe"], "cv")
-        asked = {name: own[name] for name in PRIVACY_PARAMETERS}
-        if taken is not None:
-            asked |= taken.terms(asked)
-        privacy = PrivacyRequest.validated("cv", claim=taken, **asked)
-        self.privacy = privacy.settled(self.recipe.accountant)
+        self.privacy = asked_privacy("cv", own, taken).settled(self.recipe.accountant)
         task = "classification" if hasattr(self.estimator, "predict_proba") else "regression"
-        known = read_labels(self.labels, self.table, task)
+        known = read_labels(self.labels, self.table.n_rows, task)
         # A fold may lack a class that is public.
         self.known_classes = known_classes(known, task, self.privacy)
         note_labels(known, self.known_classes)

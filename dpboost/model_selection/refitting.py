@@ -15,8 +15,8 @@ from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.data.batches import is_batched
 from dpboost.data.users import sample_rows, take_rows
-from dpboost.estimators.base import PRIVACY_PARAMETERS, PrivateEstimator
-from dpboost.estimators.row_arguments import RowArguments
+from dpboost.estimators.base import PrivateEstimator
+from dpboost.estimators.intake import PRIVACY_PARAMETERS, learned
 from dpboost.growing.training_rows import TrainingRows
 from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.ledger import Ledger
@@ -29,16 +29,16 @@ from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import Schema
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import (
+    GivenRows,
     Reading,
-    check_labels,
+    check_kind,
     known_classes,
     note_labels,
     read,
     read_labels,
     users_of,
 )
-from dpboost.training.loss_choice import choose_loss
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.objective import Objective
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import CompletedSchema
 from dpboost.transcripts.recorded import keep_transcript, recorded
@@ -118,7 +118,7 @@ def refit_leaves(
             f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
         )
     privacy, objective = _asked(model, taken)
-    fitted = _refit(model, X, y, privacy, objective, Reading(user_ids=user_ids))
+    fitted = _refit(model, GivenRows(X=X, y=y, user_ids=user_ids), privacy, objective)
     new = clone(model)
     new._store(fitted, None, None, has_names=hasattr(model, "feature_names_in_"))
     return new
@@ -139,7 +139,7 @@ def _check_model(model: Any) -> None:
         raise refuse("objective", "refit_leaves", "one of LightGBM's names", "a function")
 
 
-def _asked(model: Any, taken: Claim) -> tuple[PrivacyRequest, ObjectiveRequest]:
+def _asked(model: Any, taken: Claim) -> tuple[PrivacyRequest, Objective]:
     """Return the guarantee and the objective, by the parameters of the model and the budget."""
     owner = "refit_leaves"
     own = model._arguments()
@@ -153,8 +153,12 @@ def _asked(model: Any, taken: Claim) -> tuple[PrivacyRequest, ObjectiveRequest]:
     asked |= taken.terms(asked | {"noise_seed": None}) | {"noise_seed": None}
     asked["schema"] = Schema(classes=known.classes, label_bounds=known.label_bounds)
     privacy = PrivacyRequest.validated(owner, claim=taken, **asked)
-    objective = RowArguments(sample_weight=None, init_score=None, init_model=None).objective(
-        parameters | resolved.fit, model._task, None, owner
+    objective, _ = learned(
+        parameters | resolved.fit,
+        model._task,
+        weighted=False,
+        schema=privacy.schema,
+        owner=owner,
     )
     privacy = privacy.settled(BEST.accountant)
     hyper = replace(_hyperparameters(model), n_estimators=model.booster_.current_iteration())
@@ -184,28 +188,28 @@ def _hyperparameters(model: Any) -> BestParameters:
 @np.errstate(all="ignore")
 def _refit(
     model: Any,
-    X: Any,
-    y: Any,
+    given_rows: GivenRows,
     privacy: PrivacyRequest,
-    objective: ObjectiveRequest,
-    reading: Reading,
+    objective: Objective,
 ) -> FittedModel:
     """Release the leaves."""
     ensemble, schema, task = model.ensemble_, model.schema_, model._task
     binner = ensemble.binner
-    reading = replace(reading, zero_as_missing=binner.zero_as_missing)
+    X, reading = given_rows.X, Reading(zero_as_missing=binner.zero_as_missing)
     table = read(X, schema, reading)
     if tuple(table.feature_names) != tuple(schema.feature_names):
         raise InvalidParameterError(
             "The columns of X must be those of the model, by name and order."
         )
     extras = RowExtras()
-    labels = read_labels(y, table, task)
+    labels = read_labels(given_rows.y, table.n_rows, task)
     known = known_classes(labels, task, privacy)
-    check_labels(labels, known, BEST, privacy, objective, extras)
+    classes = tuple(sorted(known or ()))
+    if classes:
+        check_kind(labels, classes)
     note_labels(labels, known)
-    users = users_of(reading, privacy, table, "refit_leaves")
-    chosen_loss, classes = choose_loss(BEST, objective, schema, extras)
+    users = users_of(given_rows.user_ids, privacy, table.n_rows, "refit_leaves")
+    chosen_loss = objective.loss(schema, len(classes))
     units = tuple(round(start / ensemble.unit) for start in ensemble.start)
     loss = chosen_loss.starting_from(units)
     threads = Threads.of(model.n_jobs)
@@ -249,7 +253,7 @@ def _refit(
 
 
 def _report(
-    model: Any, ledger: Ledger, privacy: PrivacyRequest, objective: ObjectiveRequest
+    model: Any, ledger: Ledger, privacy: PrivacyRequest, objective: Objective
 ) -> PrivacyReport:
     """Return what is told of the new rows."""
     name = "classification" if is_classifier(model) else "regression"

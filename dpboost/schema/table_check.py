@@ -148,7 +148,6 @@ def check_labels(labels: NDArray[Any], classes: Any, label_bounds: Any) -> list[
     Parameters
     ----------
     labels : ndarray of shape (n_rows,)
-    classes : tuple or None
     label_bounds : (float, float) or None
     """
     if classes is not None:

@@ -23,9 +23,9 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.held_out_rows import HeldOutRows, QuantileBalance
+from dpboost.training.continuation import Continuation
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.local_rows import HELD_OUT
-from dpboost.training.objective import ObjectiveRequest
 from dpboost.trees.calibration import Calibration
 from dpboost.trees.ensemble import Ensemble
 
@@ -42,7 +42,7 @@ def calibrated(
     *,
     level: float,
     ledger: Ledger,
-    objective: ObjectiveRequest,
+    continuation: Continuation,
     rows_per_user: int | None,
     n_threads: int,
 ) -> FittedModel:
@@ -55,13 +55,10 @@ def calibrated(
     table : Table
         The rows set aside, read by the completed schema.
     labels : ndarray of shape (n_rows,)
-    level : float
     ledger : Ledger
         Inside the scope of these rows.
-    objective : ObjectiveRequest
+    continuation : Continuation
         What the report says of a model that is continued.
-    rows_per_user : int or None
-    n_threads : int
 
     Returns
     -------
@@ -89,8 +86,8 @@ def calibrated(
         assumed_public=fitted.completed.assumed,
         facts=facts,
         rows_per_user=rows_per_user,
-        continues=objective.continues,
-        earlier=objective.earlier,
+        continues=continuation.continues,
+        earlier=continuation.report,
         budget=(fitted.report.accounting or {}).get("budget"),
     )
     ensemble = replace(fitted.ensemble, report=report.to_dict())

@@ -37,10 +37,6 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     ledger : Ledger
         The gate, with the budget of the whole fit.
 
-    Returns
-    -------
-    FittedModel
-
     Privacy
     -------
     Everything in the result is public, declared, assumed public or released by ``ledger``.
@@ -50,9 +46,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
 
     # Labels, on the grid of a loss.
     completed = inputs.complete(rows, request, ledger)
-    loss, classes = choose_loss(
-        recipe, request.objective, completed.schema, inputs.extras, completed.label_spread
-    )
+    loss, classes = choose_loss(request, completed.schema, inputs.extras, completed.label_spread)
     rows.apply("encode_labels", loss=loss, classes=classes)
 
     # Where scores start, and bins.
@@ -60,7 +54,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     for_start, for_bins, budget = request.divide(completed, loss, binner)
     masses: dict[int, Any] = {}  # released rows in bins
     with ledger.sequential("training" if recipe.single else "preparation"):
-        loss, weighting, seen, budget = start_loss(
+        (loss, weighting, seen), budget = start_loss(
             rows, loss, classes, request, completed.schema, (for_start, budget), ledger
         )
         n_rows = None if seen is None else seen.at_most(completed.schema.max_rows)

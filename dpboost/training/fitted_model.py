@@ -72,9 +72,6 @@ def fitted_model(
     ----------
     grown : Grown
         What was released.
-    setting : Setting
-    completed : CompletedSchema
-    request : FitRequest
     ledger : Ledger
         All of whose releases are made.
     n_rows : float or None
@@ -82,25 +79,20 @@ def fitted_model(
         releases none before growth.
     masses : dict of int to ndarray of shape (n_bins + 1,)
         Released rows in the bins of some features.
-
-    Returns
-    -------
-    FittedModel
     """
-    loss, objective = setting.loss, request.objective
+    loss, weights = setting.loss, request.weights
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=completed.assumed,
         facts=_facts(request, setting.hyper, completed),
         rows_per_user=request.privacy.rows_per_user,
-        continues=objective.continues,
-        earlier=objective.earlier,
+        continues=request.continuation.continues,
+        earlier=request.continuation.report,
         budget=request.privacy.budget_record,
     )
     if grown.n_rows is not None:
         # Leaves count rows of the largest weight.
-        weighted = objective.sample_weight is not None
-        n_rows = grown.n_rows * (objective.max_weight if weighted else 1.0)
+        n_rows = grown.n_rows * (weights.max_weight if weights.of_rows else 1.0)
     starts = np.atleast_1d(np.asarray(loss.start_units, dtype=np.int64))
     ensemble = Ensemble(
         trees=grown.trees,
@@ -158,5 +150,6 @@ def _facts(
         facts["part of"] = (
             f"{privacy.part[1]} fits under one budget; the epsilon spent is that of all of them"
         )
-    objective = request.objective.facts(len(completed.schema.classes or ()))
-    return facts | objective | (request.monitor.facts if request.monitor else {})
+    facts |= request.objective.facts(len(completed.schema.classes or ()))
+    facts |= request.weights.facts | request.continuation.facts
+    return facts | (request.monitor.facts if request.monitor else {})

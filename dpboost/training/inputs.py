@@ -1,7 +1,8 @@
-"""What a fit reads: table, labels and users, each refused with a reason where it is not usable."""
+"""What a fit is given of rows, each part read once and refused with a reason where it must be."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.batched_table import BatchedTable
-from dpboost.data.batches import Batches
-from dpboost.data.binned_table import BinnedTable
+from dpboost.data.batched_table import BatchedTable, BinnedTable
+from dpboost.data.batches import Batches, is_batched
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.table import Table, read_table
@@ -20,8 +20,42 @@ from dpboost.privacy.recording import note
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
-from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class GivenRows:
+    """What the user gives of rows; private, and not read yet.
+
+    Parameters
+    ----------
+    X : table of shape (n_rows, n_features), or batches of one
+    y : array-like of shape (n_rows,)
+    sample_weight, init_score : array-like, optional
+        Weights, and where scores begin.
+    user_ids : array-like of shape (n_rows,), optional
+        Whose row each one is.
+    example : table, optional
+        With the same columns, once batches are opened: all rows, or the first batch.
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    init_score: Any = None
+    user_ids: Any = None
+    example: Any = None
+
+    @classmethod
+    def of(cls, X: Any, y: Any, **beside: Any) -> GivenRows:
+        """Return rows whose batches are of one form."""
+        batched = is_batched(X) and not isinstance(X, Batches)
+        return cls(X=Batches(X) if batched else X, y=y, **beside)
+
+    @property
+    def batched(self) -> bool:
+        """Whether they come in batches."""
+        return isinstance(self.X, Batches)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,9 +68,6 @@ class Reading:
         Instead of the table's own.
     categorical : tuple of str or int
         Columns of numbers that hold categories.
-    zero_as_missing : bool
-    user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is: private, as the rows are.
     may_be_empty : bool
         Whether the rows were dealt by secret coins, so that there may be none.
     lists_assumed : bool
@@ -47,7 +78,6 @@ class Reading:
     feature_names: tuple[str, ...] | None = None
     categorical: tuple[str | int, ...] = ()
     zero_as_missing: bool = False
-    user_ids: Any = None
     may_be_empty: bool = False
     lists_assumed: bool = False
 
@@ -81,15 +111,32 @@ def open_table(batches: Batches, schema: Schema | ResolvedSchema, reading: Readi
 
 
 def users_of(
-    reading: Reading, privacy: PrivacyRequest, table: Table, owner: str
+    user_ids: Any, privacy: PrivacyRequest, n_rows: int, owner: str
 ) -> NDArray[np.int64] | None:
     """Return the user of each row, where users are what is protected."""
-    if (reading.user_ids is None) != (privacy.rows_per_user is None):
+    if (user_ids is None) != (privacy.rows_per_user is None):
         raise InvalidParameterError(
             f"{owner} protects users where rows_per_user says how many rows of each take part "
             "and fit(..., user_ids=...) whose row each one is: give both or none."
         )
-    return None if reading.user_ids is None else read_users(reading.user_ids, table.n_rows)
+    return None if user_ids is None else read_users(user_ids, n_rows)
+
+
+def read_extras(
+    sample_weight: Any, init_score: Any, n_rows: int, *, continues: bool = False
+) -> RowExtras:
+    """Check what rows have beside features and labels; nothing is said about the values.
+
+    Parameters
+    ----------
+    sample_weight, init_score : array-like or None
+    continues : bool
+        Whether the scores are predictions of a model that is continued.
+    """
+    return RowExtras(
+        sample_weight=read_weights(sample_weight, n_rows),
+        init_scores=_init_scores(init_score, n_rows, continues),
+    )
 
 
 def nominal_columns(
@@ -126,10 +173,10 @@ def known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> A
     return tuple(np.unique(labels).tolist()) if "classes" in privacy.assume_public else None
 
 
-def read_labels(y: Any, table: Table, task: str) -> NDArray[Any]:
+def read_labels(y: Any, n_rows: int, task: str) -> NDArray[Any]:
     """Private labels of the right kind and length, refused when they are not."""
     labels = read_regression_labels(y) if task == "regression" else read_class_labels(y)
-    check_same_length(table.n_rows, labels)
+    check_same_length(n_rows, labels)
     return labels
 
 
@@ -139,31 +186,8 @@ def note_labels(labels: NDArray[Any], classes: Any) -> None:
     note("labels are text", labels.dtype.kind == "U")
 
 
-def check_labels(
-    labels: NDArray[Any],
-    classes: Any,
-    recipe: Recipe,
-    privacy: PrivacyRequest,
-    objective: ObjectiveRequest,
-    extras: RowExtras,
-) -> None:
-    """Raise where labels do not suit the fit.
-
-    Parameters
-    ----------
-    labels : ndarray
-    classes : tuple or None
-        The set of labels, where it is declared or public by assumption.
-    recipe : Recipe
-    privacy : PrivacyRequest
-    objective : ObjectiveRequest
-    extras : RowExtras
-    """
-    objective.check_labels(privacy.schema, extras, classes)
-    if classes is None:
-        return
-    check_number_of_classes(len(classes), recipe)
-    objective.check_classes(classes, extras)
+def check_kind(labels: NDArray[Any], classes: Sequence[Any]) -> None:
+    """Raise where labels are text and their public classes numbers, or the other way round."""
     if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
         raise InvalidParameterError(
             "The classes declared in Schema(classes=...) and the labels y must be of one kind: "
@@ -185,3 +209,52 @@ def check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
             "labels y have more. Unknown label type: were they meant for a regression? Otherwise "
             "declare fewer with Schema(classes=...)."
         )
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the weights of rows, None where there are none, or raise for what are no weights."""
+    if sample_weight is None:
+        return None
+    weights = _numbers("sample_weight", sample_weight)
+    if weights.ndim != 1:
+        raise InvalidParameterError(
+            "The 'sample_weight' parameter of fit must have one dimension. Sample weights must be "
+            "1D array or scalar."
+        )
+    check_same_length(n_rows, weights)
+    if (weights < 0).any():
+        raise InvalidParameterError(
+            "The 'sample_weight' parameter of fit must not be negative: a weight is how often its "
+            "row counts. Leave rows out that are not to count, or give them weight 0."
+        )
+    return weights
+
+
+def _init_scores(init_score: Any, n_rows: int, continues: bool) -> NDArray[np.float64] | None:
+    """Scores by output; LightGBM's flat form has one output after the other."""
+    if init_score is None:
+        return None
+    scores = _numbers("init_model" if continues else "init_score", init_score)
+    if scores.ndim == 2 and len(scores) == n_rows:
+        scores = scores.T
+    elif scores.ndim == 1 and n_rows and len(scores) % n_rows == 0 and len(scores):
+        scores = scores.reshape(-1, n_rows)
+    else:
+        raise InvalidParameterError(
+            "The 'init_score' parameter of fit must have one number for each row, or one for each "
+            "row and class."
+        )
+    return np.ascontiguousarray(scores)
+
+
+def _numbers(name: str, values: Any) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if not np.isfinite(numbers).all():
+        raise InvalidParameterError(
+            f"The {name!r} parameter of fit must be an array of finite numbers. Input contains "
+            "NaN, infinity or something else."
+        )
+    return numbers

@@ -71,10 +71,6 @@ def learn_label_range(
     max_rows : int or None
         As declared.
 
-    Returns
-    -------
-    LabelRange
-
     Privacy
     -------
     One release of the number of rows, and those of `release_label_range`.

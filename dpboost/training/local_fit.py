@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from dpboost.privacy.queries import RowHandle
 from dpboost.training.conformal import calibrated
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel, with_facts
-from dpboost.training.inputs import read
+from dpboost.training.inputs import GivenRows, read
 from dpboost.training.local_rows import AsideRows, read_local
 from dpboost.training.private_stopping import (
     DIVISION,
@@ -27,19 +26,8 @@ from dpboost.training.request import FitRequest, Inputs
 
 # A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
 @np.errstate(all="ignore")
-def fit_local(X: Any, y: Any, request: FitRequest) -> FittedModel:
+def fit_local(given: GivenRows, request: FitRequest) -> FittedModel:
     """Fit a model to rows of this process.
-
-    Parameters
-    ----------
-    X : table of shape (n_rows, n_features)
-        Anything that ``read_table`` understands, or batches.
-    y : array-like of shape (n_rows,)
-    request : FitRequest
-
-    Returns
-    -------
-    FittedModel
 
     Raises
     ------
@@ -55,7 +43,7 @@ def fit_local(X: Any, y: Any, request: FitRequest) -> FittedModel:
     request = request.checked()
     if request.stopping is not None:
         check_stopping(request)
-    rows, inputs, ledger, aside = read_local(X, y, request)
+    rows, inputs, ledger, aside = read_local(given, request)
     if aside is None:
         return fit(rows, inputs, request, ledger)
     if request.stopping is not None:
@@ -71,7 +59,7 @@ def fit_local(X: Any, y: Any, request: FitRequest) -> FittedModel:
                 aside.labels,
                 level=request.conformal,
                 ledger=ledger,
-                objective=request.objective,
+                continuation=request.continuation,
                 rows_per_user=request.privacy.rows_per_user,
                 n_threads=effective_n_threads(request.n_jobs),
             )
@@ -86,16 +74,10 @@ def fit_until_stopped(
     ----------
     rows : RowHandle
         Those to train on.
-    inputs : Inputs
     request : FitRequest
         Checked, under a budget.
     ledger : Ledger
         The gate.
-    aside : AsideRows
-
-    Returns
-    -------
-    FittedModel
 
     Privacy
     -------

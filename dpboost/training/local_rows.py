@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,15 @@ from dpboost.data.users import first_rows, sample_rows, take_rows
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.rows.raw_rows import RawRows
-from dpboost.training.inputs import Reading, read, read_labels, users_of
+from dpboost.rows.row_attributes import RowExtras
+from dpboost.training.inputs import (
+    GivenRows,
+    Reading,
+    read,
+    read_extras,
+    read_labels,
+    users_of,
+)
 from dpboost.training.request import FitRequest, Inputs
 
 #: Chance of a row, or of a user, to be set aside.
@@ -26,7 +34,6 @@ class AsideRows(NamedTuple):
 
     Parameters
     ----------
-    X : table
     labels : ndarray of shape (n_rows,)
     reading : Reading
         How the table is to be read.
@@ -68,15 +75,41 @@ def rows_that_stop(request: FitRequest, ledger: Ledger) -> AsideRows:
     return AsideRows(take_rows(held.X, chosen), held.y[chosen], reading)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CheckedRows:
+    """Rows of this process that have been read once and found usable; private.
+
+    Parameters
+    ----------
+    X : table of shape (n_rows, n_features)
+        As it was given.
+    labels : ndarray of shape (n_rows,)
+    users : ndarray of shape (n_rows,), int64, or None
+        Where users are protected.
+    """
+
+    X: Any
+    labels: NDArray[Any]
+    extras: RowExtras
+    users: NDArray[np.int64] | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> CheckedRows:
+        """Return some of them."""
+        return CheckedRows(
+            X=take_rows(self.X, rows),
+            labels=self.labels[rows],
+            extras=self.extras.take(rows),
+            users=None if self.users is None else self.users[rows],
+        )
+
+
 def read_local(
-    X: Any, y: Any, request: FitRequest
+    given: GivenRows, request: FitRequest
 ) -> tuple[RowHandle, Inputs, Ledger, AsideRows | None]:
     """Read and check the inputs, open the ledger, and make a store of the rows.
 
     Parameters
     ----------
-    X : table of shape (n_rows, n_features)
-    y : array-like of shape (n_rows,)
     request : FitRequest
         Checked.
 
@@ -100,42 +133,41 @@ def read_local(
     Where users are protected, secret coins choose the rows of each that take part.
     """
     privacy, reading = request.privacy, request.reading
-    table = read(X, privacy.schema, reading)
-    extras = request.objective.read_rows(table.n_rows)
-    labels = read_labels(y, table, request.task)
-    users = users_of(reading, privacy, table, request.owner)
-    inputs = Inputs.of(ColumnFacts.of(table), labels, table.categorical, extras, request)
+    table = read(given.X, privacy.schema, reading)
+    n_rows, continues = table.n_rows, request.continuation.continues
+    extras = read_extras(given.sample_weight, given.init_score, n_rows, continues=continues)
+    rows = CheckedRows(
+        X=given.X,
+        labels=read_labels(given.y, n_rows, request.task),
+        extras=extras,
+        users=users_of(given.user_ids, privacy, n_rows, request.owner),
+    )
+    inputs = Inputs.of(ColumnFacts.of(table), rows.labels, table.categorical, extras, request)
     ledger = request.open_ledger(inputs)
+    # Before anything looks at the rows: those that are set aside enter no release.
+    aside = None
     if privacy.claim is not None and privacy.claim.holdout is not None:
-        # Before anything looks at the rows: those that are set aside enter no release.
-        trained = privacy.claim.set_aside(X, labels, users, ledger.row_coins())
-        X, labels, extras = take_rows(X, trained), labels[trained], extras.take(trained)
-        users = None if users is None else users[trained]
-        table = read(X, privacy.schema, reading)
-    aside = None if request.stopping is None else rows_that_stop(request, ledger)
-    counted: slice | NDArray[np.intp] = slice(None)
-    if users is not None and privacy.rows_per_user is not None:
-        coins = ledger.row_coins().words(0, table.n_rows)
-        chosen = sample_rows(users, privacy.rows_per_user, coins)
-        X, labels, users = take_rows(X, chosen), labels[chosen], users[chosen]
-        extras = extras.take(chosen)
-        table = read(X, privacy.schema, reading)
-        counted = first_rows(users)
+        coins = ledger.row_coins()
+        rows = rows.take(privacy.claim.set_aside(rows.X, rows.labels, rows.users, coins))
+    if request.stopping is not None:
+        aside = rows_that_stop(request, ledger)
+    if rows.users is not None and privacy.rows_per_user is not None:
+        words = ledger.row_coins().words(0, len(rows.labels))
+        rows = rows.take(sample_rows(rows.users, privacy.rows_per_user, words))
     if request.conformal is not None:
-        out = set_aside(ledger.row_coins().words(0, len(labels)), users)
+        out = set_aside(ledger.row_coins().words(0, len(rows.labels)), rows.users)
         # Coins have dealt the rows: an error about an empty part would tell.
         reading = replace(reading, may_be_empty=True)
-        aside = AsideRows(take_rows(X, np.flatnonzero(out)), labels[out], reading)
-        kept = np.flatnonzero(~out)
-        X, labels, extras = take_rows(X, kept), labels[kept], extras.take(kept)
-        table = read(X, privacy.schema, reading)
-        counted = slice(None) if users is None else first_rows(users[kept])
-    rows = RawRows(
-        table=table,
-        labels=labels,
-        extras=extras,
-        counted=counted,
+        held = np.flatnonzero(out)
+        aside = AsideRows(take_rows(rows.X, held), rows.labels[held], reading)
+        rows = rows.take(np.flatnonzero(~out))
+    X = rows.X
+    store = RawRows(
+        table=table if X is given.X else read(X, privacy.schema, reading),
+        labels=rows.labels,
+        extras=rows.extras,
+        counted=slice(None) if rows.users is None else first_rows(rows.users),
         read_again=lambda schema: read(X, schema, reading),
         threads=Threads.of(request.n_jobs),
     )
-    return RowHandle(LocalRows(rows)), inputs, ledger, aside
+    return RowHandle(LocalRows(store)), inputs, ledger, aside

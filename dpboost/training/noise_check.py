@@ -11,7 +11,7 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.privacy.accounting import UnsupportedReleaseError
 from dpboost.recipes.hyperparameters import Given
 from dpboost.recipes.recipe import PublicFacts, Recipe
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.objective import Objective
 from dpboost.training.privacy_params import PrivacyRequest
 
 # Rules look at a number of rows that nobody has released yet: every order of magnitude is tried.
@@ -24,7 +24,7 @@ def check_noise(
     recipe: Recipe,
     given: Given,
     privacy: PrivacyRequest,
-    objective: ObjectiveRequest,
+    objective: Objective,
     classes: Sequence[Any] | None,
     *,
     owner: str,
@@ -33,12 +33,10 @@ def check_noise(
 
     Parameters
     ----------
-    recipe : Recipe
     given : mapping
         What the user has set.
     privacy : PrivacyRequest
         With settled claims.
-    objective : ObjectiveRequest
     classes : sequence or None
         Declared or assumed classes; two are taken where they are to be learned.
     owner : str

@@ -156,7 +156,6 @@ class PrivacyRequest:
 
         Parameters
         ----------
-        owner : str
         least : float
             In the terms of `row_epsilon`.
         what : str
@@ -259,7 +258,6 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
 
     Parameters
     ----------
-    privacy : PrivacyRequest
     task : {"regression", "classification"}
 
     Warns
@@ -297,8 +295,6 @@ def warn_of_terms(
 
     Parameters
     ----------
-    epsilon : Fraction or float
-    neighbours : Neighbours
     schema : Schema
         As the user declares it.
     task : {"regression", "classification"}
@@ -340,7 +336,6 @@ def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
 
     Parameters
     ----------
-    ledger : Ledger
     n_rows : float
         Released; at most the number of rows where they are weighted.
     """
@@ -361,7 +356,6 @@ def warn_of_budget(
 
     Parameters
     ----------
-    privacy : PrivacyRequest
     recipe : str
         Its name.
     spent_on : Fraction or inf

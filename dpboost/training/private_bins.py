@@ -64,7 +64,6 @@ class FineCounts:
     ----------
     fine : dict of int to AffineBins
         Cells of each feature.
-    zero_as_missing : bool
     units : int
         Units that a row is worth.
     """

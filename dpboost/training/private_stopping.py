@@ -51,15 +51,15 @@ def check_stopping(request: FitRequest) -> None:
     ------
     InvalidParameterError
     """
-    objective = request.objective
+    weights, continuation = request.weights, request.continuation
     given = {
         "conformal": request.conformal is not None,
-        "init_model": objective.continues,
-        "init_score": objective.init_score is not None,
-        "sample_weight": objective.sample_weight is not None,
-        "class_weight": objective.class_weight is not None,
-        "scale_pos_weight": objective.scale_pos_weight != 1.0,
-        "an objective of one's own": objective.function is not None,
+        "init_model": continuation.continues,
+        "init_score": continuation.given,
+        "sample_weight": weights.of_rows,
+        "class_weight": weights.class_weight is not None,
+        "scale_pos_weight": weights.scale_pos_weight != 1.0,
+        "an objective of one's own": request.objective.function is not None,
     }
     for name, there in given.items():
         if there:
@@ -115,10 +115,8 @@ class StoppingRows:
         Private.
     patience : int
         Training ends where the best round is so many rounds ago.
-    request : FitRequest
     ledger : Ledger
         The gate.
-    n_threads : int
     best_iteration : int
         Once training has ended: the round up to which trees are kept.
 

@@ -133,10 +133,6 @@ def complete_schema(
     row_epsilon : float
         Of one row of the fit, for rules.
 
-    Returns
-    -------
-    CompletedSchema
-
     Raises
     ------
     InvalidParameterError
@@ -227,8 +223,6 @@ def with_types(
     ----------
     schema : ResolvedSchema
         What the user declares, by position.
-    columns : ColumnFacts
-    assume_public : tuple of str
     nominal : frozenset of int
         Columns of numbers that hold categories.
 

@@ -7,35 +7,40 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import of_table
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
 from dpboost.growing.growth import RoundCallback
+from dpboost.growing.monotone_leaves import check_ordered
 from dpboost.losses import Loss
 from dpboost.privacy.budget_split import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.recording import note
-from dpboost.recipes.hyperparameters import Given, Parameters
+from dpboost.recipes.hyperparameters import Given, Parameters, constraints_of, on_columns
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
+from dpboost.training.continuation import Continuation
 from dpboost.training.inputs import (
     Reading,
-    check_labels,
+    check_kind,
+    check_number_of_classes,
     known_classes,
     nominal_columns,
     note_labels,
 )
-from dpboost.training.named_constraints import constrained
 from dpboost.training.noise_check import check_noise
-from dpboost.training.objective import ObjectiveRequest, check_unit
+from dpboost.training.objective import Objective
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_request, warn_of_sum
 from dpboost.training.private_bins import released_columns
 from dpboost.training.public_schema import CompletedSchema, check_learnable, complete_schema
+from dpboost.training.weights import Weights
 
 
 class TrainingCallback(Protocol):
@@ -60,19 +65,22 @@ class FitRequest:
     ----------
     task : {"regression", "classification"}
         Kind of the labels; the objective says which loss.
-    recipe : Recipe
     given : mapping
         Parameters of the recipe that the user has set.
     privacy : PrivacyRequest
         The guarantee asked for.
-    objective : ObjectiveRequest
-        What to learn, weights and initial scores.
+    objective : Objective
+        What to learn.
+    weights : Weights
+        How rows and classes count.
+    continuation : Continuation
+        Where scores begin, if not at a released start value.
     public_seed : int
         Seed of public randomness: random partitions, order of features.
     owner : str
         Name of the caller in error messages.
     reading : Reading, optional
-        How the table is to be read, and whose rows they are.
+        How the table is to be read.
     n_jobs : int, optional
         Threads, as LightGBM counts them.
     show_progress : bool, default=False
@@ -95,9 +103,11 @@ class FitRequest:
     recipe: Recipe
     given: Given
     privacy: PrivacyRequest
-    objective: ObjectiveRequest
+    objective: Objective
     public_seed: int
     owner: str
+    weights: Weights = field(default_factory=Weights)
+    continuation: Continuation = field(default_factory=Continuation)
     reading: Reading = field(default_factory=Reading)
     n_jobs: int | None = None
     show_progress: bool = False
@@ -128,10 +138,51 @@ class FitRequest:
         recipe, privacy, objective = self.recipe, self.privacy, self.objective
         recipe.check_task(self.task, self.owner)
         recipe.check(self.given, self.owner)
-        objective.check_recipe(recipe, self.owner)
-        check_unit(objective.earlier, privacy.neighbours.value, privacy.rows_per_user, self.owner)
+        self._check_learned_by(recipe)
+        self.continuation.check_unit(privacy.neighbours.value, privacy.rows_per_user, self.owner)
         privacy = replace(privacy, schema=objective.completed(privacy.schema))
         return replace(self, privacy=privacy.settled(recipe.accountant))
+
+    def _check_learned_by(self, recipe: Recipe) -> None:
+        """Raise when a recipe cannot learn what is asked for."""
+        if recipe.objectives:
+            return
+        default = {"", "regression" if self.task == "regression" else "binary"}
+        default |= {"multiclass"} if recipe.multiclass else set()
+        weights = self.weights
+        asked = {
+            "objective": self.objective.name not in default,
+            "class_weight": weights.class_weight is not None,
+            "scale_pos_weight": weights.scale_pos_weight != 1.0,
+            "sample_weight": weights.of_rows and not recipe.weights,
+            "init_model": self.continuation.continues,
+            "init_score": self.continuation.given,
+        }
+        for name, given in asked.items():
+            if given:
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {self.owner} has no meaning for recipe="
+                    f"{recipe.name!r}, whose constants are those of the squared and the logistic "
+                    "loss without weights. Use recipe='best', or leave it out."
+                )
+
+    def check_classes(self, classes: Sequence[Any], extras: RowExtras) -> None:
+        """Raise when public classes, none in a regression, do not suit what is to be learned.
+
+        Parameters
+        ----------
+        extras : RowExtras
+            Only asked for how many outputs it has scores.
+        """
+        if self.task != "regression":
+            check_number_of_classes(len(classes), self.recipe)
+        loss = self.objective.planned_loss(self.privacy.schema, len(classes))
+        self.continuation.check_objective(loss)
+        extras.scores_for(loss.n_outputs)
+        if self.task != "regression":
+            self.objective.warn_of_function(len(classes))
+            self.continuation.check_classes(classes)
+            self.weights.check_classes(classes)
 
     def least_epsilon(self, n_features: int) -> float:
         """Return the epsilon of a row below which a release could not be drawn exactly."""
@@ -143,7 +194,7 @@ class FitRequest:
             task=self.task,
             neighbours=privacy.neighbours,
             n_features=n_features,
-            weighted=self.objective.sample_weight is not None,
+            weighted=self.weights.of_rows,
         )
         return self.recipe.least_epsilon(self.given, terms)
 
@@ -200,7 +251,7 @@ class FitRequest:
             neighbours=ledger.neighbours,
             max_rows=completed.schema.max_rows,
             n_classes=len(classes),
-            weighted=self.objective.sample_weight is not None,
+            weighted=self.weights.of_rows,
         )
 
     def settle(self, facts: PublicFacts) -> Parameters:
@@ -212,23 +263,26 @@ class FitRequest:
         return self.recipe.settle(replace(facts, given={**facts.given, "n_estimators": most}))
 
     def on_columns(self, inputs: Inputs) -> FitRequest:
-        """Return the request with constraints by the positions of columns, or raise."""
-        given = constrained(
-            self.given,
-            inputs.columns,
-            inputs.schema,
-            inputs.nominal,
-            self.privacy,
-            self.owner,
-        )
-        return replace(self, given=given)
+        """Return the request with constraints by the positions of columns.
+
+        Raises
+        ------
+        InvalidParameterError
+            For constraints that do not fit the columns, and for a direction of categories.
+        """
+        columns = inputs.columns
+        names = columns.feature_names
+        monotone = constraints_of(self.given, names, self.owner).monotone
+        if monotone:
+            assumed = "categories" in self.privacy.assume_public
+            unordered = columns.categorical - (columns.ordered if assumed else frozenset())
+            categorical = np.zeros(len(names), dtype=bool)
+            categorical[list(unordered | inputs.nominal | set(inputs.schema.categories))] = True
+            check_ordered(monotone, categorical, names)
+        return replace(self, given=on_columns(self.given, names, self.owner))
 
     def open_ledger(self, inputs: Inputs) -> Ledger:
         """Check what can be checked of the inputs, warn, and open the gate.
-
-        Parameters
-        ----------
-        inputs : Inputs
 
         Returns
         -------
@@ -340,17 +394,21 @@ class Inputs:
 
         Parameters
         ----------
-        columns : ColumnFacts
         labels : ndarray
             Of which every class is there once at least.
         lists : mapping of int to sequence
             Lists of categories that column types bring along.
-        extras : RowExtras
-        request : FitRequest
         """
         privacy = request.privacy
         classes = request.known_classes or known_classes(labels, request.task, privacy)
-        check_labels(labels, classes, request.recipe, privacy, request.objective, extras)
+        if request.task == "regression":
+            request.check_classes((), extras)
+        elif classes is not None:
+            request.check_classes(classes, extras)
+            check_kind(labels, classes)
+        else:
+            # What is wrong with a function shows before classes are learned.
+            request.objective.planned_loss(privacy.schema)
         reading = request.reading
         note_labels(labels, classes)
         note("lists are public", "categories" in privacy.assume_public)

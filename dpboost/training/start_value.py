@@ -84,12 +84,6 @@ def release_rows(source: RowHandle, *, budget: PrivacyCost, ledger: Ledger) -> S
     ----------
     source : RowHandle
         Of ``EncodedRows``.
-    budget : Fraction or inf
-    ledger : Ledger
-
-    Returns
-    -------
-    SeenRows
 
     Privacy
     -------
@@ -203,7 +197,6 @@ def release_class_sizes(
 
     Parameters
     ----------
-    n_classes : int
     source : RowHandle
         Of ``EncodedRows``.
     budget : Fraction or inf
@@ -212,10 +205,6 @@ def release_class_sizes(
         The gate.
     weighting : Weighting, optional
         A row then counts as its weight, in units of the largest one.
-
-    Returns
-    -------
-    SeenRows
 
     Privacy
     -------

@@ -516,8 +516,9 @@ def exact_start():
     original = fit.start_loss
 
     def start_loss(rows, *arguments):
-        loss, *others = original(rows, *arguments)
-        return replace(loss, start_units=round(rows_of(rows).targets.mean())), *others
+        start, budget = original(rows, *arguments)
+        mean = round(rows_of(rows).targets.mean())
+        return start._replace(loss=replace(start.loss, start_units=mean)), budget
 
     return [(fit, "start_loss", start_loss)]
 

@@ -18,7 +18,7 @@ from dpboost.growing.order_of_sums import OrderOfSums
 from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import store_of
-from dpboost.training.objective_names import OF_TASK
+from dpboost.training.objective import OF_TASK
 
 SETTINGS = [(1.0, 1e-6), (1.0, 0.0), (LARGE_EPSILON, 1e-6)]
 

@@ -352,7 +352,6 @@ OTHER_INTEGERS = {
     "dpboost.data.binner": "public lists of codes",
     "dpboost.data.feature_bins": "public tables of bins",
     "dpboost.data.labels": "whole numbers below 2^63 that name classes",
-    "dpboost.data.thresholds": "public positions of features",
     "dpboost.data.users": "numbers of users, given out by Python",
     "dpboost.local.partition": "a public tree from JSON",
     "dpboost.privacy.mechanisms": "released integers, for the audit",

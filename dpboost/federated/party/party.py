@@ -32,7 +32,7 @@ from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import lightgbm_name
-from dpboost.training.objective import read_weights
+from dpboost.training.inputs import read_weights
 
 
 class Party:

@@ -9,7 +9,7 @@ import math
 import numbers
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -38,8 +38,10 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.schema import Schema
-from dpboost.training.objective import ObjectiveRequest, check_unit
+from dpboost.training.continuation import Continuation
+from dpboost.training.objective import Objective
 from dpboost.training.privacy_params import MOST_ROWS_PER_USER, warn_of_terms
+from dpboost.training.weights import WEIGHT_PARAMETERS, Weights
 
 ACCOUNTANTS: dict[str, type[Accountant]] = {
     "pure": PureAccountant,
@@ -262,7 +264,7 @@ class Agreement:
             raise refuse("weighted", owner, "True or False", self.weighted)
         # One form of the parts, so that equal agreements have equal digests.
         given = self.objective
-        _objective_request(given, self.task, owner, weighted=self.weighted)
+        _learned(given, self.task, owner, weighted=self.weighted)
         learned = {name: value for name, value in sorted(given.items()) if value is not None}
         learned = {name: _plain(value, owner) for name, value in learned.items()}
         object.__setattr__(self, "objective", learned)
@@ -273,7 +275,7 @@ class Agreement:
             raise refuse("folds", owner, "None or AgreedFolds", type(self.folds).__name__)
         if self.init_model is not None:
             _check_continued(self.init_model, self.features, self.listed, owner)
-            check_unit(self.learns.earlier, self.neighbours, self.rows_of_user, owner)
+            self.continuation.check_unit(self.neighbours, self.rows_of_user, owner)
 
     def _checked_threshold(self, owner: str) -> int | None:
         """Return as many parties as open a mask, or None where none is ever opened."""
@@ -329,20 +331,23 @@ class Agreement:
         return None if self.init_model is None else continued_model(self.init_model)
 
     @property
-    def learns(self) -> ObjectiveRequest:
+    def continuation(self) -> Continuation:
+        """The model that the fit continues, as it is asked of a fit."""
+        return Continuation(earlier=self.continued)
+
+    @property
+    def learns(self) -> Objective:
         """What a model learns."""
-        learned = _objective_request(self.objective, self.task, "Agreement", weighted=self.weighted)
-        earlier = self.continued
-        if earlier is None:
-            return learned
-        return replace(
-            learned,
-            # Whether scores are given is all that is asked of them where rows are elsewhere.
-            init_score=(),
-            continues=True,
-            earlier=earlier.report,
-            earlier_objective=earlier.objective,
-        )
+        return self._learned[0]
+
+    @property
+    def weights(self) -> Weights:
+        """How rows and classes count."""
+        return self._learned[1]
+
+    @property
+    def _learned(self) -> tuple[Objective, Weights]:
+        return _learned(self.objective, self.task, "Agreement", weighted=self.weighted)
 
     @property
     def declared(self) -> Schema:
@@ -417,9 +422,9 @@ class Agreement:
 # -- what is learned -------------------------------------------------------------------------------
 
 
-def _objective_request(
+def _learned(
     given: Mapping[str, Any], task: str, owner: str, *, weighted: bool
-) -> ObjectiveRequest:
+) -> tuple[Objective, Weights]:
     """Return what is to be learned, checked."""
     if not isinstance(given, Mapping) or not set(given) <= set(OBJECTIVE_PARAMETERS):
         must = f"a dict with keys among {OBJECTIVE_PARAMETERS}"
@@ -436,10 +441,9 @@ def _objective_request(
         must = "the public bound of the weights: parties agree upon it first"
         raise refuse("max_weight", owner, must, None)
     set_by_user = {name: value for name, value in given.items() if value is not None}
-    # Whether there are weights is all that is asked of them where rows are elsewhere.
-    return ObjectiveRequest.validated(
-        owner, task=task, sample_weight=() if weighted else None, **set_by_user
-    )
+    of_weights = {name: set_by_user.pop(name) for name in WEIGHT_PARAMETERS if name in set_by_user}
+    objective = Objective.validated(owner, task=task, **set_by_user)
+    return objective, Weights.validated(owner, task=task, of_rows=weighted, **of_weights)
 
 
 def _plain(value: Any, owner: str) -> Any:

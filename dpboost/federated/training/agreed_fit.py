@@ -37,7 +37,6 @@ from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, lightgbm_name
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel, with_facts
-from dpboost.training.inputs import check_number_of_classes
 from dpboost.training.noise_check import check_noise
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.request import FitRequest, Inputs
@@ -102,6 +101,8 @@ def agreed_request(agreement: Agreement, owner: str = OWNER) -> FitRequest:
         given=given,
         privacy=agreed_privacy(agreement),
         objective=agreement.learns,
+        weights=agreement.weights,
+        continuation=agreement.continuation,
         public_seed=agreement.public_seed,
         owner=owner,
         n_jobs=1,
@@ -150,13 +151,8 @@ def _check_declared(
 
 def _check_learned(agreement: Agreement, request: FitRequest) -> None:
     """Raise where objective, classes, or a model that is continued, do not go with the rest."""
-    schema, learns, owner = agreement.declared, agreement.learns, request.owner
-    if agreement.task == "regression":
-        learns.check_labels(schema, RowExtras(), None)
-    else:
-        classes = tuple(schema.classes or ())
-        check_number_of_classes(len(classes), request.recipe)
-        learns.check_classes(classes, RowExtras())
+    numbers, owner = agreement.task == "regression", request.owner
+    request.check_classes(() if numbers else agreement.declared.classes or (), RowExtras())
     earlier = agreement.continued
     if earlier is not None:
         constraints = constraints_of(request.given, agreement.features, owner)

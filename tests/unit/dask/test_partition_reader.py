@@ -13,7 +13,6 @@ from dpboost import InvalidParameterError  # noqa: E402
 from dpboost.dask.partition_reader import Part, Reader, Site  # noqa: E402
 from dpboost.schema import Schema  # noqa: E402
 from dpboost.training.inputs import Reading  # noqa: E402
-from dpboost.training.objective import ObjectiveRequest  # noqa: E402
 
 X = np.arange(12.0).reshape(4, 3)
 Y = np.array([0.0, 1.0, 1.0, 0.0])
@@ -23,7 +22,6 @@ def reader(task="regression", key=b"k" * 32):
     return Reader(
         reading=Reading(),
         schema=Schema(),
-        objective=ObjectiveRequest(task=task),
         task=task,
         key=key,
     )

@@ -9,9 +9,8 @@ import pytest
 import scipy.sparse
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.batched_table import BatchedTable
+from dpboost.data.batched_table import BatchedTable, BinnedTable
 from dpboost.data.batches import Batches
-from dpboost.data.binned_table import BinnedTable
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins, EdgeBins, uniform_bins
 from dpboost.data.table import Table, read_table

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from dpboost import InvalidParameterError
-from dpboost.data.batch import Batch
-from dpboost.data.same_rows import SameRows
+from dpboost.data.batches import Batch, SameRows
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 Y = X[:, 0].copy()

@@ -11,7 +11,7 @@ import pytest
 
 import dpboost
 from dpboost import ParameterWarning
-from dpboost.training.carried_over import warn_of_settings
+from dpboost.training.released_warnings import warn_of_settings
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 import dpboost
 from dpboost import DPBoostClassifier, DPTreeClassifier, ParameterWarning
 from dpboost.federated import FederatedBoostingClassifier
-from dpboost.training.label_warnings import warn_of_labels
+from dpboost.training.released_warnings import warn_of_labels
 from dpboost.training.start_value import SeenRows
 
 N_ROWS = 3000

@@ -19,8 +19,7 @@ from dpboost import (
     UserObjectiveWarning,
 )
 from dpboost.data.table import read_table
-from dpboost.training.objective import ObjectiveRequest
-from dpboost.training.objective_names import ALIASES, OF_TASK
+from dpboost.training.objective import ALIASES, OF_TASK, Objective
 
 N_ROWS = 4000
 BOUNDS = dict.fromkeys(range(3), (0.0, 1.0))
@@ -197,7 +196,7 @@ def test_aliases_mean_the_same():
     for name, listed in ALIASES.items():
         task = "regression" if name in OF_TASK["regression"] else "classification"
         for alias in listed.split():
-            assert ObjectiveRequest.validated("it", task=task, objective=alias).name == name
+            assert Objective.validated("it", task=task, objective=alias).name == name
 
 
 # Every name here is one that LightGBM knows, so that a model text with it loads.

@@ -78,5 +78,6 @@ def test_weights_have_a_bound_that_is_agreed_upon():
         agreement(weighted=1, objective={"max_weight": 2.0})
     asked = agreement(
         task="regression", schema=LABELS, objective={"max_weight": 2.0}, weighted=True
-    ).learns
+    ).weights
     assert asked.max_weight == 2.0
+    assert asked.of_rows

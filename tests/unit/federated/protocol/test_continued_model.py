@@ -47,10 +47,10 @@ def test_it_is_a_part_of_the_terms():
     terms = agreement(schema=SCHEMA, init_model=text())
     again = Agreement.from_json(terms.to_json())
     assert again.digest == terms.digest != agreement(schema=SCHEMA).digest
-    learns = again.learns
-    assert learns.continues
-    assert learns.init_score is not None
-    assert learns.earlier.epsilon == 20
+    continuation = again.continuation
+    assert continuation.continues
+    assert continuation.given
+    assert continuation.report.epsilon == 20
     assert agreement(schema=SCHEMA).continued is None
 
 
@@ -94,5 +94,5 @@ def test_lists_of_categories_are_those_of_the_model():
 def test_a_text_without_a_report_gives_no_guarantee():
     lines = [line for line in text().splitlines() if not line.startswith("dpboost:")]
     terms = agreement(schema=SCHEMA, init_model="\n".join(lines))
-    assert terms.learns.earlier is None
+    assert terms.continuation.report is None
     assert isinstance(terms.continued.booster, Booster)
