@@ -7,6 +7,7 @@ The record for the registry of deployments has what a fit knows; the rest is to 
 
   dpboost report model.txt --html report.html
   dpboost report model.txt --certificate certificate.json
+  dpboost report model.txt --certificate certificate.json --state approved_by="A. Name"
   dpboost report model.txt --certificate certificate.json --sign signing.key
   dpboost report model.txt --registry deployment.yaml
 """
@@ -14,24 +15,40 @@ The record for the registry of deployments has what a fit knows; the rest is to 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 from dpboost._utils.files import write_atomically
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting import Budget
 from dpboost.cli.output_files import check_outputs
 from dpboost.lightgbm.booster import Booster
+from dpboost.reporting.certificate import certificate_document
 from dpboost.reporting.deployment_record import registry_record, registry_yaml
 from dpboost.reporting.envelope import signed
+from dpboost.reporting.privacy_report import PrivacyReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost report``."""
     parser.add_argument("model", help="model text of dpboost")
     parser.add_argument("--html", metavar="FILE", help="write it as a page")
-    parser.add_argument("--certificate", metavar="FILE", help="write the certificate, as JSON")
+    parser.add_argument(
+        "--certificate", metavar="FILE", help="write it; as a page if it ends .html"
+    )
     parser.add_argument("--sign", metavar="KEY", help="sign the certificate with a private key")
+    parser.add_argument(
+        "--state",
+        metavar="NAME=TEXT",
+        action="append",
+        default=[],
+        help="what only you know, for the certificate: approved_by, why_this_epsilon, ...",
+    )
+    parser.add_argument(
+        "--schema", metavar="FILE", help="that of the fit: the certificate names it"
+    )
     parser.add_argument("--budget", metavar="FILE", help="list all lines of the budget in it")
     parser.add_argument("--registry", metavar="FILE", help="write the registry's record, as YAML")
 
@@ -42,6 +59,8 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidParameterError(
             "--sign signs a certificate: give --certificate FILE to write one."
         )
+    if options.sign is not None and options.certificate.lower().endswith(".html"):
+        raise InvalidParameterError("A page cannot be signed: give --certificate a name in .json.")
     check_outputs(options.html, options.certificate, options.registry)
     booster = Booster(model_file=options.model)
     report = booster.privacy_report
@@ -51,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
             "saves a model again, and a model of LightGBM has none."
         )
     budget = None if options.budget is None else Budget.load(options.budget)
-    document = report.certificate(model=booster, budget=budget)
+    document = report.certificate(model=booster, budget=budget, stated=_stated(options))
     written = document
     if options.sign is not None:
         name = Path(options.model).name
@@ -60,7 +79,36 @@ def run(options: argparse.Namespace) -> None:
     if options.html is not None:
         report.to_html(options.html)
     if options.certificate is not None:
-        write_atomically(options.certificate, (json.dumps(written, indent=1) + "\n").encode())
+        write_atomically(options.certificate, _text(report, document, written, options).encode())
     if options.registry is not None:
         text = registry_yaml(registry_record(report, document))
         write_atomically(options.registry, text.encode())
+
+
+def _text(
+    report: PrivacyReport,
+    document: dict[str, Any],
+    written: dict[str, Any],
+    options: argparse.Namespace,
+) -> str:
+    """Return the certificate as its file has it: a page to print, or JSON."""
+    if not options.certificate.lower().endswith(".html"):
+        return json.dumps(written, indent=1) + "\n"
+    return certificate_document(report, document).page() or ""
+
+
+def _stated(options: argparse.Namespace) -> dict[str, str]:
+    """Return what the user states, by its names."""
+    found = {}
+    for given in options.state:
+        name, mark, text = given.partition("=")
+        if not mark:
+            raise InvalidParameterError(
+                f"--state {given}: a name and what you state, such as approved_by='A. Name'."
+            )
+        found[name] = text
+    if options.schema is not None:
+        content = Path(options.schema).read_bytes()
+        name = Path(options.schema).name
+        found["data_schema"] = f"{name}, SHA-256 {hashlib.sha256(content).hexdigest()}"
+    return found

@@ -26,10 +26,15 @@ NOT_STATED = "not stated by the user"
 _MOST_LISTED = 4
 # What only the user knows, by group; the answers are free text.
 STATED = {
+    "data": ("data_name", "data_period", "data_schema"),
+    "approval": ("approved_by", "approved_on", "why_this_epsilon"),
     "conditions": ("public_rows", "earlier_models", "disjoint_tables"),
     "outside_the_guarantee": ("preprocessing", "hyper_parameters", "published_scores"),
     "life": ("refits", "contact", "legal_basis", "data_controller"),
 }
+
+#: Lines of a budget that are scores of rows.
+SCORES = ("evaluate", "cv")
 
 
 def certificate(
@@ -67,7 +72,9 @@ def certificate(
     audited = set(audit["releases"])
     facts = report.facts
     epsilon, delta = report.total
+    own_epsilon, own_delta = report.own
     mu = report.mu
+    accounting = _accounting(report, budget)
     return {
         "identity": {
             "library": "dpboost",
@@ -84,6 +91,8 @@ def certificate(
             "sentence": report.guarantee,
             "epsilon": "inf" if epsilon == math.inf else epsilon,
             "delta": delta,
+            "own_epsilon": "inf" if own_epsilon == math.inf else own_epsilon,
+            "own_delta": own_delta,
             "mu": mu,
             "continued_model": bool(report.earlier_epsilon),
             "neighbours": report.neighbours,
@@ -106,7 +115,7 @@ def certificate(
                 for line in report.releases
             ],
         },
-        "accounting": _accounting(report, budget),
+        "accounting": accounting,
         "meaning": _meaning(epsilon, delta, mu) if report.private else None,
         "conditions": {
             "assumed_public": list(report.assumed_public),
@@ -146,9 +155,25 @@ def certificate(
             "the_process_itself": "not covered",
             **said["outside_the_guarantee"],
         },
-        "utility_and_bias": str(facts.get("scores", "no score was released under the budget")),
+        "utility_and_bias": _scores(accounting),
+        "data": said["data"],
+        "approval": said["approval"],
         "life": said["life"],
     }
+
+
+def _scores(accounting: Mapping[str, Any] | None) -> str:
+    """Say which scores of the table's rows were released under the budget of the fit."""
+    budget = None if accounting is None else accounting["budget"]
+    if budget is None:
+        return "no score is a part of this guarantee: the fit belongs to no budget"
+    names = [line["what"] for line in budget["lines"]]
+    found = [f"{name}, {names.count(name)} times" for name in SCORES if name in names]
+    if found:
+        return f"released under the budget, their cost in its lines: {'; '.join(found)}"
+    if budget["all_lines"]:
+        return "no score was released under the budget"
+    return "not known: the certificate lists all lines where it is given the budget"
 
 
 def schema() -> dict[str, Any]:
@@ -156,6 +181,15 @@ def schema() -> dict[str, Any]:
     text = resources.files(__package__).joinpath("certificate.schema.json").read_text("utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def _claims(claim: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the guarantee, and that of the model alone where it is a part of a budget."""
+    if claim.get("own_epsilon", claim["epsilon"]) == claim["epsilon"]:
+        return (claim["sentence"],)
+    delta = f", delta = {claim['own_delta']:.6g}" if claim["own_delta"] else ""
+    alone = f"This model by itself: epsilon = {claim['own_epsilon']:.6g}{delta}."
+    return (f"Everything under the budget together: {claim['sentence']}", alone)
 
 
 def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Document:
@@ -176,7 +210,7 @@ def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Docu
     blocks: list[Block] = [
         Answers(
             (
-                ("Claim", (claim["sentence"],)),
+                ("Claim", _claims(claim)),
                 ("Protected", who(report)),
                 ("From whom", from_whom(report)),
                 ("Conditions", (" ".join(assumptions(report)),)),
@@ -202,7 +236,8 @@ def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Docu
         blocks.append(Grid(head, tuple(rows), numbers=frozenset({1})))
     for group, names in STATED.items():
         blocks.append(Heading(f"Stated by the user: {group.replace('_', ' ')}"))
-        rows = [(name.replace("_", " "), record[group][name]) for name in names]
+        answers = record.get(group, {})  # certificates of earlier versions have fewer groups
+        rows = [(name.replace("_", " "), answers.get(name, NOT_STATED)) for name in names]
         blocks.append(Grid(("question", "answer"), tuple(rows)))
     blocks.append(Answers((("Date, signature", ("",)),)))
     return Document("Certificate of privacy", tuple(blocks))

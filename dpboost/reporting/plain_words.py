@@ -50,7 +50,11 @@ def document(report: ReportTerms) -> Document:
 
 def title(report: ReportTerms) -> str:
     """Return the guarantee in a line."""
-    return f"Privacy: {_terms(report)}" if report.private else "No privacy guarantee"
+    if not report.private:
+        return "No privacy guarantee"
+    if report.own == report.total:
+        return f"Privacy: {_terms(report)}"
+    return f"Privacy: {_terms(report, own=True)}, in a budget of {_terms(report)}"
 
 
 def who(report: ReportTerms) -> tuple[str, ...]:
@@ -101,7 +105,7 @@ def how_much(report: ReportTerms) -> tuple[str, ...]:
     """Say what the best attacker may still find."""
     if not report.private:
         return (f"Not at all: {'; '.join(report.reasons)}.",)
-    epsilon, delta = report.total
+    epsilon, delta = report.own
     mu = report.mu
     rates = [
         best_true_positive_rate(rate, epsilon=epsilon, delta=delta, mu=mu) for rate in (0.01, 0.05)
@@ -119,7 +123,7 @@ def how_much(report: ReportTerms) -> tuple[str, ...]:
         else f"Somebody guesses {task}. If they take the one for the other in 1 % of cases, they "
         f"are right about the other in at most {_percent(rates[0])}; at 5 %, in at most "
         f"{_percent(rates[1])}. Guessing blindly gives 1 % and 5 %.",
-        f"In numbers: {_terms(report)}"
+        f"In numbers: {_terms(report, own=True)}"
         + ("." if mu is None else f"; mu = {mu:.4g} (Gaussian differential privacy)."),
     ]
     return tuple(lines)
@@ -135,7 +139,13 @@ def how_many_fits(report: ReportTerms) -> tuple[str, ...]:
         what = f"All fits and metrics of a cross-validation: {report.facts['cross-validation']}."
     else:
         what = "One. No other fit is covered, not even a failed or a discarded one."
-    return (f"{what} Budgets of further fits on the same rows add up.",)
+    if report.budget is None:
+        return (f"{what} Budgets of further fits on the same rows add up.",)
+    return (
+        what,
+        f"It is a part of a budget: {_terms(report)} for everything together that is released of "
+        "the table, the scores of its rows among it.",
+    )
 
 
 COLUMN_TYPES = (
@@ -185,8 +195,8 @@ def _releases(report: ReportTerms) -> Grid:
     )
 
 
-def _terms(report: ReportTerms) -> str:
-    epsilon, delta = report.total
+def _terms(report: ReportTerms, *, own: bool = False) -> str:
+    epsilon, delta = report.own if own else report.total
     terms = f"epsilon = {epsilon:.6g}"
     return terms if report.kind == "pure" else f"{terms}, delta = {delta:.6g}"
 

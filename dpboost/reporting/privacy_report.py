@@ -90,8 +90,9 @@ class PrivacyReport(ReportTerms):
         stated : mapping of str to str, optional
             What only the user knows: ``public_rows``, ``earlier_models``, ``disjoint_tables``,
             ``preprocessing``, ``hyper_parameters``, ``published_scores``, ``refits``,
-            ``contact``, ``legal_basis``, ``data_controller``.
-
+            ``contact``, ``legal_basis``, ``data_controller``; ``data_name``, ``data_period``,
+            ``data_schema`` (the file of what was declared, and its hash); ``approved_by``,
+            ``approved_on``, ``why_this_epsilon``.
         budget : Budget, optional
             The one that the fit belongs to: the certificate then lists all of its lines, and
             otherwise those of the fit alone.

@@ -248,6 +248,26 @@ class ReportTerms:
         )
 
     @property
+    def budget(self) -> dict[str, Any] | None:
+        """Terms and lines of the budget that the fit belongs to; None where it belongs to none."""
+        return None if self.accounting is None else self.accounting["budget"]
+
+    @property
+    def own(self) -> tuple[float, float]:
+        """Epsilon and delta of this release by itself, which in a budget is a part of the whole.
+
+        The epsilon is rounded up to four digits, so that it can be written down.
+        """
+        if self.budget is None or not self.private:
+            return self.total
+        if any(line["own"] and line["fraction"] == "1" for line in self.budget["lines"]):
+            return self.total
+        epsilon = self.epsilon_spent + float(self.earlier_epsilon)
+        most, delta = self.total
+        unit = 10.0 ** (math.floor(math.log10(epsilon)) - 3) if epsilon > 0 else 1.0
+        return min(math.ceil(epsilon / unit) * unit, most), delta
+
+    @property
     def mu(self) -> float | None:
         """Mu of Gaussian differential privacy, for the unit that is protected.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import subprocess
@@ -560,6 +561,27 @@ def test_a_budget_is_charged_by_fits_and_scores_and_refuses_more(folder, tmp_pat
     assert main(["budget", str(budget), "--plot", str(picture)]) == 0
     assert "Gaussian account: 25 % left" in capsys.readouterr().out
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_certificate_says_what_was_declared_and_who_approved(folder, tmp_path, capsys):
+    _, model = fit(folder)
+    dictionary = folder / "dictionary.csv"
+    stated = ["--schema", str(dictionary), "--state", "approved_by=A. Name"]
+    stated += ["--state", "why_this_epsilon=decision of 12 May, x=1"]
+    record, page = tmp_path / "certificate.json", tmp_path / "certificate.html"
+    assert main(["report", str(model), "--certificate", str(record), *stated]) == 0
+    found = json.loads(record.read_text())
+    digest = hashlib.sha256(dictionary.read_bytes()).hexdigest()
+    assert found["data"]["data_schema"] == f"dictionary.csv, SHA-256 {digest}"
+    assert found["approval"]["approved_by"] == "A. Name"
+    assert found["approval"]["why_this_epsilon"] == "decision of 12 May, x=1"
+    assert found["approval"]["approved_on"] == "not stated by the user"
+    assert main(["report", str(model), "--certificate", str(page), *stated]) == 0
+    assert "A. Name" in page.read_text()
+    capsys.readouterr()
+    for wrong in (["--state", "approved_by"], ["--state", "nobody=x"], ["--sign", "absent.key"]):
+        assert main(["report", str(model), "--certificate", str(page), *wrong]) == 2
+        assert wrong[1].partition("=")[0] in (said := capsys.readouterr().err) or "page" in said
 
 
 @pytest.mark.parametrize(

@@ -315,3 +315,31 @@ def test_the_page_says_what_was_audited(model):
     assert f"{audit['date']}: {audit['verdict']}" in text
     assert "Not audited:" in text
     assert "docs/proofs" in text
+
+
+def test_a_model_in_a_budget_has_a_guarantee_of_its_own_and_names_its_scores():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(600, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+    known = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    budget = dpboost.Budget(epsilon=2, delta=1e-6)
+    model = dpboost.DPBoostClassifier(schema=known, n_estimators=3, verbosity=-1)
+    model.fit(X, y, budget=budget, fraction=0.5)
+    report = model.privacy_report_
+    epsilon, delta = report.own
+    assert report.epsilon_spent <= epsilon <= report.epsilon_spent + 1e-3 < 2
+    assert str(report).startswith(f"Privacy: epsilon = {epsilon:.6g}, delta = 1e-06, in a budget")
+    record = report.certificate(model=model)
+    assert (record["claim"]["epsilon"], record["claim"]["own_epsilon"]) == (2, epsilon)
+    assert record["utility_and_bias"].startswith("not known")
+    assert f"epsilon = {epsilon:.6g}" in report.certificate_to_html()
+    whole = report.certificate(model=model, budget=budget)
+    assert whole["utility_and_bias"] == "no score was released under the budget"
+    for fraction in (0.1, 0.2):
+        dpboost.evaluate(model, X, y, budget=budget, fraction=fraction, metrics=["accuracy"])
+    whole = report.certificate(model=model, budget=budget)
+    assert "evaluate, 2 times" in whole["utility_and_bias"]
+    assert valid(whole, schema())
+    alone = dpboost.DPBoostClassifier(schema=known, n_estimators=3, verbosity=-1).fit(X, y)
+    assert alone.privacy_report_.own == alone.privacy_report_.total
+    assert "no budget" in alone.privacy_report_.certificate()["utility_and_bias"]
