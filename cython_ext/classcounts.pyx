@@ -213,6 +213,7 @@ cdef void _build_feature(
         return
     for i in range(begin, end):
         row = rows[i]
+        # Fewer than 2^31 rows of at most 2^16 units: below 2^47.
         counts[column[row] * n_classes + classes[row]] += amounts[row]
 
 
@@ -243,6 +244,8 @@ cdef void _build_stored_feature(
             counts[node, (first_cell + bins[i]) * n_classes + classes[rows[i]]] += (
                 amounts[rows[i]] if weighted else 1
             )
+    # What a column does not store lies in its fill bin: the node's total less what was found, and
+    # no pass over rows. Integers, so that the rest is exact.
     for node in range(counts.shape[0]):
         for c in range(n_classes):
             rest = totals[node, c]
@@ -272,6 +275,8 @@ cdef void _sort_node(
         start += position[branch]
         child_ends[branch] = start
         position[branch] = start - position[branch]
+    # A counting sort keeps the order of rows inside a branch: neighbouring rows stay neighbours in
+    # memory, level after level.
     for i in range(begin, end):
         branch = branches[column[order[i]]]
         scratch[position[branch]] = order[i]

@@ -67,6 +67,8 @@ cdef void _begin_slices(
     cdef Py_ssize_t slice_, block
     block = 0
     for slice_ in range(SLICES):
+        # A word that equals a threshold is beyond it: a block gets exactly the words from the
+        # threshold before to the one below its own, as many as its share has units of 2^-64.
         while block < n_thresholds and thresholds[block] <= <word_t> slice_ << SLICE_SHIFT:
             block += 1
         first_block[slice_] = <row_t> block

@@ -100,6 +100,8 @@ cdef void _score_feature(
     cdef double total_sum, total_count
     cdef Py_ssize_t n_candidates = n_cells - 1
     cdef Py_ssize_t c
+    # Running sums wait for one another, quotients do not: loops of their own let the compiler use
+    # wide registers for the divisions.
     for c in range(n_candidates):
         running_sum = running_sum + sums[c]
         running_count = running_count + counts[c]

@@ -181,6 +181,7 @@ def node_totals(
                     min(starts[k] + (block + 1) * BLOCK, <Py_ssize_t> starts[k + 1]),
                     row_words,
                 )
+                # A block's word fits (see above); the sums of blocks have 64 bits each.
                 gradient += <sum_t> packed >> 32
                 count += <unsigned int> packed
             sums[k] = gradient
@@ -253,6 +254,7 @@ cdef inline void _accumulate(
     for i in range(start, stop):
         row = order[i]
         word = <word_t> words[row]
+        # A filtered row has the word 0: it adds nothing, and takes as long as any other.
         cells_a[a[row]] += word
         cells_b[b[row]] += word
         cells_c[c[row]] += word
@@ -280,6 +282,9 @@ cdef void _divide_row(
     cdef Py_ssize_t c
     for c in range(n):
         left_out[c] = left[c]
+        # Integers: exactly the sum over the right child's own rows. A difference of floats would
+        # carry rounding from the left child into the right one, and a row of the left would move
+        # both.
         right_out[c] = parent[c] - left[c]
 
 

@@ -117,6 +117,8 @@ cdef inline double _entropy(
     cdef double result = 0.0
     cdef Py_ssize_t c
     for c in range(n_classes):
+        # 0 log 0 is 0. The cap replaces the bound on the size of the table that the sensitivity of
+        # the entropy would need.
         if counts[c] > 0:
             result += counts[c] * min(log2(total / counts[c]), cap)
     return result
@@ -168,6 +170,7 @@ cdef inline sum_t _branch(
         impurity = _errors(counts, n_classes, <double> total)
     else:
         impurity = _root_gini(counts, n_classes, <double> total, cap)
+    # Rounded down on every side: floors of reals at most D apart are at most ceil(D) apart.
     return <sum_t> floor(-impurity * scale)
 
 
@@ -186,6 +189,7 @@ cdef void _score_feature(
     cdef sum_t right[CLASSES]
     cdef sum_t score = 0
     cdef Py_ssize_t cell, c
+    # A branch for every cell: one candidate, which the order of the cells does not change.
     if kind != THRESHOLD and kind != CATEGORY:
         for cell in range(n_cells):
             score += _branch(counts + cell * n_classes, n_classes, criterion, cap, scale)

@@ -29,6 +29,9 @@ def ascend(double[:, ::1] lines, const double[:, ::1] weights, double[:, ::1] bl
                 blocks[1, n_blocks] = weights[line, i]
                 blocks[2, n_blocks] = 1
                 n_blocks += 1
+                # A pooled mean is below that of its first part, and may fall below the block
+                # before: go back until all are in order. Each step removes a block: at most n in a
+                # line.
                 while n_blocks > 1 and blocks[0, n_blocks - 2] > blocks[0, n_blocks - 1]:
                     j = n_blocks - 2
                     weight = blocks[1, j] + blocks[1, j + 1]

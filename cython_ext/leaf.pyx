@@ -48,9 +48,14 @@ def clipped_leaf(
     with nogil:
         for i in range(n_leaves):
             value = 0.0
+            # A leaf without rows has value 0 for any lambda: no 0 / 0 where lambda is 0.
             if counts[i] != 0:
                 value = -<double> sums[i] * gradient_unit
                 value = value / (hessian * <double> counts[i] + reg_lambda)
+            # Clip, then round. Rounded first, the clip would be no whole number of units, and
+            # values at the clip would lie between those of the noise.
             value = min(max(value, -clip), clip) * units_per_one
             value = min(max(value, -VALUE_LIMIT), VALUE_LIMIT)
+            # Below 2^49 the sum has the exponent of ROUNDER, whose last bit is worth one unit: the
+            # addition itself rounds, to even, without a call.
             out[i] = <sum_t> ((value + ROUNDER) - ROUNDER)

@@ -45,6 +45,8 @@ def order_rows(
             n_chunks, num_threads=n_threads, schedule="static", use_threads_if=n_chunks > 1
         ):
             _count(rounds, chunk * CHUNK, min(n_rows, (chunk + 1) * CHUNK), &positions[chunk, 0])
+        # Rounds outside, chunks inside: the rows of a round come chunk after chunk, hence by
+        # number.
         for k in range(n_rounds):
             starts[k] = position
             for chunk in range(n_chunks):

@@ -43,6 +43,7 @@ def split_gains(
     cdef double weight, noise, difference
     with nogil:
         for output in range(gradients.shape[0]):
+            # Children have larger numbers than their parents: backwards, both sides are known.
             for node in range(n_nodes - 1, -1, -1):
                 child[0], child[1] = left[node], right[node]
                 for i in range(2):
@@ -63,6 +64,8 @@ def split_gains(
                 noise = variance[0] + variance[1]
                 difference = gradient[0] / hessian[0] - gradient[1] / hessian[1]
                 weight = hessian[0] * hessian[1] / (hessian[0] + hessian[1])
+                # The noise of the difference inflates its square by its variance on average, which
+                # is taken off below: a split of nothing shows nothing, rather than always a little.
                 weight *= prior * prior / (prior * prior + noise)
                 shown[0, node] += weight * (difference * difference - noise)
                 shown[1, node] += 2 * (weight * noise) * (weight * noise)
@@ -91,5 +94,6 @@ def value_gains(double variance, double[::1] below, double[::1] gains):
                 difference = left - right
                 gains[n_nodes - 1 + node] = (difference * difference - noise) / (4 * n_nodes)
                 below[node] = (left + right) / 2
+            # A mean of twice as many leaves has half the variance.
             noise /= 2
             n_nodes //= 2

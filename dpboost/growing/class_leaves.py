@@ -188,6 +188,7 @@ def class_probabilities(scores: NDArray[np.int64]) -> NDArray[np.float64]:
     raw = scores * SCORE_UNIT
     if len(raw) == 1:
         raw = np.concatenate([np.zeros_like(raw), raw])
+    # The largest is e^0: no score is too large for a double.
     odds = np.exp(raw - raw.max(axis=0))
     shares: NDArray[np.float64] = (odds / odds.sum(axis=0)).T
     return shares
@@ -202,7 +203,6 @@ def score_precision(probability: NDArray[np.float64], tree: GrownTree) -> NDArra
     Parameters
     ----------
     probability : ndarray of shape (n_leaves, n_classes)
-    tree : GrownTree
 
     Returns
     -------

@@ -79,7 +79,6 @@ class JointChoice:
 
     Parameters
     ----------
-    measure : Impurity
     selection : {"exponential", "permute_and_flip"}
 
     Privacy
@@ -115,7 +114,6 @@ class ChoicePerFeature:
 
     Parameters
     ----------
-    measure : Impurity
     selection : {"exponential", "permute_and_flip"}
 
     Privacy

@@ -108,8 +108,6 @@ class FeatureQueue:
 
     Parameters
     ----------
-    n_features : int
-    preference : Preference
     public : numpy.random.Generator
         Public randomness.
     groups : tuple of tuple of int, optional

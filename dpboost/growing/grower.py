@@ -37,10 +37,6 @@ def grow(
     frontier : Frontier
         Decides which of the splits are made, and when.
 
-    Returns
-    -------
-    GrowingTree
-
     Privacy
     -------
     Releases nothing itself. Order and end of the growth are functions of what ``propose_splits``
@@ -49,9 +45,13 @@ def grow(
     growing = GrowingTree()
     nodes = growing.root
     while len(nodes):
+        # A node is looked at once, when it appears: a frontier that takes it up later does so by
+        # what was released then, at no further charge.
         frontier.push(propose_splits(nodes, growing))
         splits = frontier.pop()
         if len(splits):
+            # The store and the sketch number children alike, in the order of the splits, without
+            # asking each other: neither needs to know how many rows went where.
             route(splits)
         nodes = growing.split(splits)
     return growing
@@ -140,11 +140,9 @@ class LevelwiseGrower:
             Budget of the tree.
         ledger : Ledger
             The gate.
-
-        Returns
-        -------
-        Tree
         """
+        # A row is in one node of every level and in one leaf, so that these parts add up, and
+        # nothing else does: the budget of a level is not divided among its nodes.
         budget = split_tree(pure_cost(epsilon), self.max_depth)
 
         def choose(_: int, level: PrivacyCost) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
@@ -177,7 +175,6 @@ def binary_nodes(
 
     Parameters
     ----------
-    growing : GrowingTree
     is_categorical : ndarray of shape (n_features,), uint8
 
     Returns
@@ -202,6 +199,8 @@ def binary_nodes(
     after = reference[np.minimum(first_child[owner] + link + 1, growing.n_nodes - 1)]
     right = np.where(last, after, np.arange(1, len(owner) + 1))
     feature = splits.feature[owner]
+    # Two branches are one link, which keeps the bin of its split; a longer chain asks for bin after
+    # bin.
     chained = splits.n_branches[owner] > 2
     own_bin = np.where(chained, link, splits.split_bin[owner]).astype(np.uint8)
     if not len(owner):

@@ -100,7 +100,6 @@ class Growth(Protocol):
             In the unit of the ledger's accountant.
         ledger : Ledger
             The gate.
-        n_threads : int
         on_tree : callable
             Called after each round, for progress.
         callback : RoundCallback, optional

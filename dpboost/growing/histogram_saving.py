@@ -44,7 +44,6 @@ class Node:
 
     Attributes
     ----------
-    number : int
     budget : Fraction or inf
         For its bounds and histograms.
     branch : tuple of str
@@ -60,7 +59,6 @@ class Node:
         Class counts by each visited feature.
     best : tuple of float, float, int
         Impurity for each row of the best split so far, its impurity in rows, and its candidate.
-    visited : int
     """
 
     number: int
@@ -80,7 +78,6 @@ class SavedHistograms:
 
     Parameters
     ----------
-    max_depth : int
     leaf_share : Fraction
         Part of the budget for the leaves; the levels share the rest equally.
     bounds_share : Fraction
@@ -159,10 +156,13 @@ class SavedHistograms:
         )
         for node, bounds in zip(level, found, strict=True):
             node.bounds = bounds / BOUND_UNITS_PER_ROW
+            # The most promising features first: a good split found early rules out the most others.
             node.waiting = np.argsort(node.bounds, kind="stable").tolist()
         size = FIRST_GROUP
         while any(node.waiting for node in level):
             self._visit(rows, [node for node in level if node.waiting], size, ledger)
+            # Small groups first, which may rule the others out; then larger ones, since each is a
+            # release of its own, a round of messages where rows lie at parties.
             size *= GROWTH
 
     def _visit(self, rows: ClassStatistics, level: list[Node], size: int, ledger: Ledger) -> None:
@@ -231,6 +231,8 @@ class SavedHistograms:
             best = int(own.argmin())
             if own[best] < node.best[0]:
                 node.best = (float(own[best]), float(rows[best]), int(split[best]))
+            # A feature whose released bound is above the impurity of a split that is there cannot
+            # win.
             node.waiting = [f for f in node.waiting if node.bounds[f] <= node.best[1]]
 
     def _goes(self, node: Node) -> bool:
@@ -293,13 +295,10 @@ def _release(
 
     Parameters
     ----------
-    rows : ClassStatistics
     asked : sequence of (Node, PrivacyCost, int)
         Node, budget, and a number in which releases must agree that are made together.
     question_of : callable
         ``question_of(nodes, branch)``
-    ledger : Ledger
-    label : str
 
     Returns
     -------

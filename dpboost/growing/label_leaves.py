@@ -39,6 +39,8 @@ def release_label_sums(
     totals = rows.totals(leaves, scale)
     released = ledger.release(noise, totals, label="leaf sums")
     noise_stddev = totals.noise_stddev(noise) * scale.gradient_unit_value
+    # One vector, one noise: the factors of the scale have divided the budget between the two sums,
+    # and are taken off again here.
     units = (scale.gradient_unit_value, scale.hessian_unit_value)
     return released.T * np.array(units), noise_stddev
 

@@ -85,7 +85,6 @@ class MonotoneLeaves:
 
         Parameters
         ----------
-        nodes : (feature, left_bins, left, right)
         values, weights : ndarray of shape (n_outputs, n_leaves)
             Released values, and the inverse of the variance of each, up to a common factor.
 
@@ -189,6 +188,8 @@ def projection(
     """
     result = values.astype(np.float64)
     linked = below.astype(np.float32)
+    # What follows from two other pairs need not be a link of the network: cuts are the same
+    # without.
     edges = np.argwhere(below & ~(linked @ linked > 0))
     if not (values[edges[:, 0]] > values[edges[:, 1]]).any():
         return result
@@ -225,6 +226,8 @@ def _upper_set(
     scale = _UNITS / max(float(np.abs(excess[active]).sum()), 1e-300)
     units = np.where(active, np.rint(excess * scale), 0.0).astype(np.int64)
     gains, losses = np.flatnonzero(units > 0), np.flatnonzero(units < 0)
+    # A minimum cut of a network whose source feeds what lies above the mean and whose sink takes
+    # what lies below. An edge without limit: a leaf of the upper set has those above it there too.
     heads = np.concatenate([np.full(len(gains), n), losses, edges[:, 0]])
     tails = np.concatenate([gains, np.full(len(losses), n + 1), edges[:, 1]])
     limits = np.concatenate([units[gains], -units[losses], np.full(len(edges), _NO_LIMIT)])

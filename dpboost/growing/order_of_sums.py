@@ -36,10 +36,8 @@ class OrderOfSums:
 
     Parameters
     ----------
-    trees_in_order : TreesInOrder
     n_rounds : int
         Planned.
-    n_outputs : int
 
     Privacy
     -------

@@ -88,17 +88,22 @@ class PartitionLearner:
         learning_rate: float | None = None,
     ) -> tuple[Tree, ...]:
         """Release the trees of one round; their structure is shared by all outputs."""
+        # A nominal feature that is to be ordered has a round of its own, one leaf a category: the
+        # released steps are the order in which thresholds cut it from then on.
         ordering = self.to_order.pop() if self.to_order else None
         partition = self._partition(ordering)
         gradients, hessians, noise_stddev, steps = release_leaves(
             rows, partition, self.scale, self.leaf, self.rules, budget=budget, ledger=ledger
         )
+        # From here on there are released sums alone: gains, order, rate and leaves cost nothing.
         shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)
         self.queue.learn(partition.features, partition.feature, *shown)
         if ordering is not None:
             self._order(ordering, steps)
         rate = self._rate(float(shown[0].sum())) if learning_rate is None else learning_rate
         values = self.loss.to_score_units(steps, 1.0, rate)
+        # The integers of the model text, not the steps: rows train on what will be predicted, and a
+        # model that is read again goes on from the same scores.
         rows.add(values)
         gain = shown[0] * (self.loss.squared_step / len(values))
         noise = leaf_noise(self.leaf, self.rules, self.loss, noise_stddev, rate)
@@ -159,6 +164,8 @@ def release_leaves(
     gradients = released[0] * scale.gradient_unit_value
     hessians = released[1] * scale.hessian_unit_value
     if scale.one_hessian:
+        # As many measurements of one number: their mean has the noise of one, over the root of
+        # their number.
         hessians[:] = hessians.mean(axis=0)
     if rules is None:
         steps = leaf.steps(gradients, hessians, noise_stddev)
@@ -197,6 +204,7 @@ def tree_of(
         left=partition.left,
         right=partition.right,
         leaf_value=np.ascontiguousarray(value),
+        # A noisy sum may be negative where LightGBM's counts are not.
         leaf_count=np.rint(np.maximum(weight, 0.0) * WEIGHT_UNITS).astype(np.int64),
         split_gain=gain,
         noise=noise,

@@ -49,7 +49,6 @@ class PooledShapes:
     ----------
     direction : ndarray of shape (n_features,), int8
         -1, 0 or 1. A tree of a feature with a direction has at most one other feature.
-    binner : Binner
     weight_stddev : float
         Standard deviation of the noise of a leaf's weight, in units of ``leaf_count``.
 
@@ -98,7 +97,6 @@ class PooledShapes:
             Round by round, one for each output in a round.
         earlier : sequence of tuple of Tree
             Corrections that were made before.
-        n_outputs : int
 
         Returns
         -------
@@ -125,7 +123,6 @@ class PooledShapes:
             Round by round, one for each output in a round.
         corrections : sequence of tuple of Tree
             Those that were made on the way.
-        n_outputs : int
 
         Returns
         -------

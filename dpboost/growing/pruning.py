@@ -63,10 +63,6 @@ def stop_at_pure_nodes(tree: GrownTree) -> GrownTree:
     Growth by choices sees no class counts, and goes on below a node of one class. Without noise
     the counts of the leaves show which nodes those are.
 
-    Parameters
-    ----------
-    tree : GrownTree
-
     Returns
     -------
     GrownTree

@@ -84,7 +84,6 @@ def partitions_of(trees: Sequence[Tree], n_outputs: int, n_bins: np.ndarray) -> 
     ----------
     trees : sequence of Tree
         Round by round, of one structure for all outputs; each of at most three features.
-    n_outputs : int
     n_bins : ndarray of shape (n_features,), int32
         Value bins of each feature; missing values have one more.
     """

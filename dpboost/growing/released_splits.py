@@ -20,7 +20,6 @@ def impurity_of(measure: Impurity, counts: NDArray[np.float64]) -> NDArray[np.fl
 
     Parameters
     ----------
-    measure : Impurity
     counts : ndarray of shape (..., n_classes), float64
         Not negative.
 
@@ -114,7 +113,6 @@ def split_gain(
 
     Parameters
     ----------
-    measure : Impurity
     left, right : ndarray of shape (..., n_classes), float64
         Class counts of the branches, not negative.
     """
@@ -177,7 +175,6 @@ def worth_splitting(sums: NDArray[Any], least_rows: int) -> NDArray[np.bool_]:
     ----------
     sums : ndarray of shape (n_nodes, n_features, n_classes)
         Sums of the released histograms.
-    least_rows : int
     """
     enough = (sums.sum(axis=2) >= least_rows).any(axis=1)
     classes = (sums > 0).any(axis=1).sum(axis=1)

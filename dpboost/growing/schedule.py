@@ -106,6 +106,8 @@ class HalfOfTheUnused:
 
     def plan(self, n_estimators: int) -> tuple[EnsemblePlan, ...]:
         """Plan one ensemble; a share of ``2**-n_estimators`` of its rows stays unused."""
+        # Halving what is left is one draw for each row beforehand, with the chances 1/2, 1/4, ...:
+        # no round has to know which rows an earlier one has used.
         shares = tuple(Fraction(1, 2 ** (index + 1)) for index in range(n_estimators))
         return (EnsemblePlan(n_trees=n_estimators, shares=_parts(shares, self.part)),)
 

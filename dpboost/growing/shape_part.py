@@ -26,7 +26,6 @@ class ShapePart:
 
     Parameters
     ----------
-    features : tuple of int
     signs : tuple of int
         Direction of each of them: -1, 0 or 1.
     aim : ndarray of shape (n_bins + 1,) or (n_bins_first + 1, n_bins_second + 1)

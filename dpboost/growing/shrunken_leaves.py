@@ -51,8 +51,12 @@ class ShrunkenLeaf:
         -------
         ndarray of shape (n_outputs, n_leaves)
         """
+        # A noisy sum of hessians may be negative, and the true one is not: cut at zero, the
+        # denominator can neither vanish nor turn a step round.
         denominator = np.maximum(hessians, 0.0) + self.reg_lambda
         steps = -gradients / denominator * self.shrinkage((noise_stddev / denominator) ** 2)
+        # Shrinkage bounds the noise of a step, not a step of a leaf with few rows and hessians near
+        # zero, where scores would run away.
         return np.minimum(np.maximum(steps, -self.largest), self.largest)
 
     def precision(self, hessians: NDArray[np.float64], noise_stddev: float) -> NDArray[np.float64]:

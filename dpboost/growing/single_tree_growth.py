@@ -83,8 +83,6 @@ class ClassResponse:
 
     Parameters
     ----------
-    n_classes : int
-    probability : ClassProbability
     weighted : bool, default=False
         Whether rows have weights.
     monotone : MonotoneLeaves, optional
@@ -173,7 +171,6 @@ class NumberResponse:
 
     Parameters
     ----------
-    mean : ShrunkenMean
     monotone : MonotoneLeaves, optional
         Brings the values of the leaves into order.
     """

@@ -62,10 +62,6 @@ class SplitFinder(Protocol):
 class HistogramFinder:
     """The best split by noisy histograms of all features: NoisyCounts.
 
-    Parameters
-    ----------
-    measure : Impurity
-
     Privacy
     -------
     One release for all nodes, which hold disjoint rows. A row is in one cell of each feature.
@@ -101,7 +97,6 @@ class LocalChoiceFinder:
 
     Parameters
     ----------
-    measure : Impurity
     selection : {"exponential", "permute_and_flip"}
 
     Privacy

@@ -33,7 +33,6 @@ class LeafClip:
 
     Parameters
     ----------
-    largest, decay : float
     limit : float
         What no leaf may exceed, LightGBM's ``max_delta_step``.
     """

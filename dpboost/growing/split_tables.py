@@ -49,8 +49,6 @@ class SplitTables:
         nodes : ndarray of shape (n_nodes,), int32
         chosen : ndarray of shape (n_nodes, n_asked), int32
             Candidates of each node: thresholds and single categories, some maybe twice.
-        candidates : Candidates
-        n_classes : int
         """
         n_nodes, n_asked = chosen.shape
         cells = candidates.cell_offsets

@@ -40,7 +40,6 @@ class Estimates:
     second_moment : float
         Estimate of the mean square of what a label brings into a sum, added up over the
         outputs: of its level, or of the noisy label.
-    n_reports : int
     """
 
     counts: NDArray[np.float64]
@@ -70,8 +69,6 @@ def shrunk_means(tree: Tree, estimates: Estimates, prior: NDArray[np.float64]) -
 
     Parameters
     ----------
-    tree : Tree
-    estimates : Estimates
     prior : ndarray of shape (n_outputs,)
         What a tree without reports predicts: the middle of the scale.
 
@@ -190,10 +187,6 @@ def noisy_ratios(estimates: Estimates) -> NDArray[np.float64]:
     finite variance, so a cell of few records may have any value; it is clipped to the label range
     where scores are made of it. A count below one is taken for one.
 
-    Parameters
-    ----------
-    estimates : Estimates
-
     Returns
     -------
     ndarray of shape (n_cells, n_outputs)
@@ -212,7 +205,6 @@ def raw_scores(means: NDArray[np.float64], labels: Labels) -> NDArray[np.float64
     ----------
     means : ndarray of shape (n_leaves, n_outputs)
         Scaled labels, or shares of classes.
-    labels : NumericLabels or ClassLabels
     """
     if isinstance(labels, NumericLabels):
         half = labels.upper / 2 - labels.lower / 2

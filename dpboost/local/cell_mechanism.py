@@ -38,8 +38,6 @@ class CellReports(Randomiser):
     ----------
     oracle : GeneralisedResponse or UnaryEncoding
         With ``n_cells * n_levels`` symbols.
-    labels : NumericLabels or ClassLabels
-    n_cells : int
 
     Privacy
     -------

@@ -60,8 +60,6 @@ class ReportPlan:
 
     Parameters
     ----------
-    partition : PublicCells
-    mechanism : str
     randomiser : Randomiser
         The mechanism with its budget.
     header : bytes
@@ -169,7 +167,6 @@ class ReportPlan:
         Parameters
         ----------
         records : ndarray of shape (n_records, 2), int64
-        entropy : Entropy
 
         Returns
         -------

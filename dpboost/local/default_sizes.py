@@ -47,8 +47,6 @@ class Collection:
     ----------
     n_reports : int
         Expected number of reports; a public number.
-    epsilon : Fraction or inf
-    mechanism : str
     """
 
     n_reports: int
@@ -58,12 +56,7 @@ class Collection:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """What is chosen.
-
-    Parameters
-    ----------
-    max_depth, min_samples_leaf, n_levels : int
-    """
+    """What is chosen."""
 
     max_depth: int
     min_samples_leaf: int
@@ -101,18 +94,11 @@ def choose_size(
         Public rows.
     targets : ndarray of shape (n_public, n_outputs)
         Their labels.
-    binner : Binner
-    labels : NumericLabels or ClassLabels
     rule : {"max_edge", "variance"}
-    collection : Collection
     max_depth, min_samples_leaf, n_levels : int or None
         What the user has set.
     owner : str
         For error messages.
-
-    Returns
-    -------
-    Size
 
     Privacy
     -------

@@ -28,7 +28,6 @@ class _Oracle:
 
     Parameters
     ----------
-    epsilon : Fraction or inf
     n_symbols : int
         At least 2.
     """

@@ -52,8 +52,6 @@ class PaperReports(Randomiser):
     ----------
     budget : Fraction or inf
         Epsilon of a report.
-    labels : NumericLabels
-    n_cells : int
 
     Privacy
     -------

@@ -82,7 +82,6 @@ class Randomiser(ABC):
     ----------
     epsilon : Fraction or inf
         Every report is epsilon-locally differentially private.
-    n_cells : int
     """
 
     name: ClassVar[str]

@@ -28,9 +28,6 @@ def find_randomiser(
         ``unary`` and ``response`` report pairs of cell and label level by optimised unary encoding
         or generalised randomised response; ``signed_cell`` takes the one with the lower variance;
         ``paper`` is that of the LPDT paper.
-    epsilon : float, Fraction or inf
-    labels : NumericLabels or ClassLabels
-    n_cells : int
     owner : str
         Name of the caller in error messages.
 

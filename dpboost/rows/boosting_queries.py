@@ -27,7 +27,6 @@ class LeafSums:
         Public tree.
     scale : SumScale
         Clips and factors.
-    n_outputs : int
     """
 
     partition: Partition
@@ -105,12 +104,6 @@ class LevelScores:
 
     No sum: only a source whose rows are all in one place can answer. How it comes to the scores,
     and whether it writes them out or in runs, is its own affair.
-
-    Parameters
-    ----------
-    criterion : GradientGain
-    n_nodes : int
-    n_candidates : int
     """
 
     criterion: GradientGain

@@ -131,6 +131,8 @@ class BoostingState:
                 self._starts = None
             return
         assert coins is not None
+        # A row's round is a function of its own coin: one row more or less changes one round by one
+        # row. Rounds of a fixed size would pass rows on, and change all of them.
         rounds = coins.blocks(shares, n_rows, self._first_row, n_threads=self.n_threads)
         order = np.empty(n_rows, dtype=np.int32)
         # One round more than there are, for the rows that no round uses.
@@ -180,6 +182,8 @@ class BoostingState:
         columns = self._columns()
         if not self.uses_all_rows:
             self.update_scores_of_round(columns)
+        # The filter looks at the row's own gradient: whether it drops a row does not depend on
+        # others.
         packed = self.loss.packed_gradients(
             self.scores[0],
             self.labels,
@@ -188,6 +192,8 @@ class BoostingState:
             gradient_limit=gradient_bound,
             n_threads=self.n_threads,
         )
+        # A row that takes no part adds a word of zeros rather than being left out: the kernels do
+        # the same work for it.
         packed *= self.present[self._round]
         layout = self.layout
         if features is not None:
@@ -243,6 +249,7 @@ class BoostingState:
             return
         for scores, own in zip(self.scores, values, strict=True):
             lookup_trees.add_leaves(self._round, self._round_leaves, own, scores, self.n_threads)
+        # The tree of this round is appended after this; its leaves are in these scores already.
         self._missing_from[self._round] = self.n_trees + 1
 
     def _settle(self) -> None:
@@ -252,6 +259,7 @@ class BoostingState:
         self._settled = True
         for scores, values in zip(self.scores, self.pending, strict=True):
             lookup_trees.add_leaves(ALL_ROWS, self.leaves, values, scores, self.n_threads)
+        # Leaf 0 of the zeros below: a pass that adds what is pending adds nothing.
         self.leaves[:] = 0
         self.pending = np.zeros((len(self.pending), 1), dtype=np.int64)
         np.maximum(self._missing_from, np.int32(self._n_current), out=self._missing_from)
@@ -260,6 +268,8 @@ class BoostingState:
         """Add to the scores of some rows the trees that they have not yet received."""
         self._append_to_forests()
         for forest, scores in zip(self._forests, self.scores, strict=True):
+            # Integers, so that scores are the same whether a row got its trees at once or one by
+            # one.
             forest.add_to(scores, self.bins, rows, self._missing_from, self.n_threads)
         self._missing_from[rows] = self.n_trees
 

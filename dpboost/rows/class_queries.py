@@ -64,7 +64,6 @@ class ClassCounts:
     Parameters
     ----------
     nodes : ndarray of shape (n_nodes,), int32
-    n_classes : int
     branch : tuple of str
         Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     row_units : int, default=1
@@ -104,7 +103,6 @@ class ClassHistograms:
     ----------
     nodes : ndarray of shape (n_nodes,), int32
     cell_offsets : ndarray of shape (n_features + 1,), int32
-    n_classes : int
     offered : ndarray of shape (n_nodes, n_features), bool, optional
         Cells of other features hold zero, whatever the rows are. Every node must offer as many
         features. All of them by default.
@@ -170,7 +168,6 @@ class FeatureHistograms:
     nodes : ndarray of shape (n_nodes,), int32
     features : ndarray of shape (n_nodes, n_asked), int32
     cell_offsets : ndarray of shape (n_features + 1,), int32
-    n_classes : int
     branch : tuple of str
         Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     """
@@ -229,7 +226,6 @@ class GroupedCells:
     groups : ndarray of shape (n_nodes, n_cells), int32
         Group of every cell; -1 for cells that are not asked for.
     cell_offsets : ndarray of shape (n_features + 1,), int32
-    n_groups, n_classes : int
     unit_value : ndarray of shape (n_nodes,), int64
         What a row counts in each node.
     """
@@ -314,7 +310,6 @@ def weighted_histograms(
         Histograms of each node.
     unit_value : ndarray of shape (n_nodes,)
         What a row adds to its cell, at most `MOST_WORTH`.
-    neighbours : Neighbours
 
     Returns
     -------

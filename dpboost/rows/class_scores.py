@@ -47,10 +47,7 @@ def candidate_scores(
     histograms : callable
         ``histograms(nodes)``: class counts of shape (n_nodes, n_cells, n_classes).
     nodes : ndarray of shape (n_nodes,), int32
-    candidates : Candidates
-    measure : Impurity
     caps, scales : ndarray of shape (n_nodes,), float64
-    n_classes, n_threads : int
 
     Returns
     -------

@@ -35,7 +35,6 @@ class ClassStatistics(TreeStatistics):
     ----------
     source, candidates, neighbours, n_threads
         As in `TreeStatistics`.
-    n_classes : int
     row_units : int, default=1
         What a row of the largest weight counts: 1 where rows have no weights.
 
@@ -173,7 +172,6 @@ class ClassStatistics(TreeStatistics):
         Parameters
         ----------
         nodes : ndarray of shape (n_nodes,), int32
-        measure : Impurity
         row_limits : ndarray of shape (n_nodes,), int64
             The public number of rows by which each node's impurity is clipped.
         offered : ndarray of shape (n_nodes, n_features), bool, optional

@@ -38,7 +38,6 @@ class EncodedRows:
         Rows with a label that counts.
     indices : ndarray of shape (n_rows,), int64
         Class of each row; zeros in a regression.
-    extras : RowExtras
     first_row : int, default=0
         Number of the first row among the rows of all sites.
     threads : Threads, optional

@@ -102,7 +102,6 @@ class ScoreCells:
     ----------
     ranges : tuple of (float, float)
         Of each output. What is outside is in the outermost cells.
-    n_cells : int
     units : int
         Units that a row is worth.
     """
@@ -147,7 +146,6 @@ class ScoreLabelCounts:
     ----------
     edges : tuple of tuple of float
         Of each output: ascending borders between bins. A score equal to a border is below it.
-    n_groups : int
     n_classes : int
         Of the model: hits are counted for more than two alone.
     units : int
@@ -267,12 +265,10 @@ class ErrorSums:
     ----------
     largest : float
         Errors are clipped to it in absolute value; positive.
-    label_bounds : (float, float)
     quantile : float or None
         Level of the quantile loss; None for no such sum.
     labels : bool
         Whether labels and their squares are added up.
-    n_groups : int
     units : int
         Units that a part of one is worth.
 

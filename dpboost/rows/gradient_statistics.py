@@ -110,6 +110,8 @@ class NodeStatistics:
             )
             scores = self._row_store.exact(query)
         else:
+            # Rows in several places: sums add up over them and scores do not, so that scores are
+            # computed here, on the private side, and wrapped in the same breath.
             sums, counts = self._levels.of(self._n_nodes, self._histograms)
             scores = criterion.scores(sums, counts, self._layout)
         return Sensitive(scores, (criterion.bound(self._neighbours),))

@@ -51,6 +51,8 @@ class LabelRows(SortedRows):
         self._weights = np.full(n_rows, WEIGHT_ONE, dtype=np.int32) if weights is None else weights
         # The unit of labels is that of weights.
         assert WEIGHT_ONE == GRADIENT_ONE
+        # Clipped before it is weighed: a label outside the public range then moves a sum by the
+        # weight of its row, like any other.
         units = np.clip(labels, -1.0, 1.0) * self._weights
         self._labels = to_integer_units(
             units, -WEIGHT_ONE, WEIGHT_ONE, dtype=np.int32, toward_zero=True

@@ -94,7 +94,6 @@ class LabelStatistics(TreeStatistics):
         Parameters
         ----------
         nodes : ndarray of shape (n_nodes,), int32
-        criterion : GradientGain
 
         Returns
         -------

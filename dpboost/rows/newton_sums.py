@@ -77,6 +77,8 @@ class SumScale:
             factor = odds * gradient.l1 / hessian.l1
         else:
             factor = math.sqrt(odds * gradient.squares / hessian.squares)
+        # Rounded, not exact: the share of the budget is a wish, and the bounds are computed from
+        # the factor that is used.
         return max(1, round(GRADIENT_FACTOR * factor))
 
     @property
@@ -97,6 +99,8 @@ class SumScale:
         sums : ndarray of shape (2, n_outputs, n_leaves), int64
             Gradient sums and hessian sums.
         """
+        # Integer factors keep the sums exact; a row is at most 2^16 units, and fewer than 2^31 rows
+        # leave 16 bits for a factor.
         sums[0] *= GRADIENT_FACTOR
         sums[1] *= self.hessian_factor
         return sums

@@ -118,6 +118,8 @@ class NodeRows:
     def _sparse_scores(self, bins: SparseBins, criterion: GradientGain) -> ScoreRuns:
         """Return the scores as runs of neighbours with one score; only stored cells are touched."""
         node_of_row = np.empty(len(self._order), dtype=np.int32)
+        # A stored cell knows its row and not its node: stored columns are read in their own order,
+        # not in that of the nodes.
         numbers = np.arange(len(self._starts) - 1, dtype=np.int32)
         node_of_row[self._order] = np.repeat(numbers, np.diff(self._starts))
         totals = self.totals()

@@ -35,10 +35,8 @@ class RawRows:
 
     Parameters
     ----------
-    table : Table
     labels : ndarray of shape (n_rows,)
         float64 for regression, class labels otherwise.
-    extras : RowExtras, optional
     counted : slice or ndarray of intp, optional
         Rows that stability histograms count: one of each user.
     read_again : callable, optional

@@ -26,7 +26,6 @@ class RoundColumns:
         Rows by round.
     starts : ndarray of shape (n_rounds + 1,), intp
         Where the rows of each round begin in ``order``.
-    n_threads : int
 
     Privacy
     -------

@@ -58,7 +58,6 @@ class RowExtras:
 
         Parameters
         ----------
-        weighting : Weighting
         classes : ndarray of shape (n_rows,), int64
             Position of each row's class.
 

@@ -34,7 +34,6 @@ class SplitScores:
         Number of the impurity.
     row_limits : ndarray of shape (n_nodes,), int64
         The public number of rows by which each node's impurity is clipped.
-    n_candidates : int
     """
 
     nodes: NDArray[np.int32]
@@ -97,7 +96,6 @@ class ImpurityBounds:
     Parameters
     ----------
     nodes : ndarray of shape (n_nodes,), int32
-    n_features : int
     branch : tuple of str
         Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     """

@@ -86,6 +86,8 @@ class SortedRows:
             part = slice(first, first + step)
             own = offsets[first : first + step + 1]
             self._sort(splits, part, own - own[0], ends[own[0] : own[-1]])
+        # Children lie where their parent lay, one after the other: a split moves rows inside its
+        # own range, so that nodes may be split in any order.
         begins = np.empty_like(ends)
         begins[1:] = ends[:-1]
         begins[offsets[:-1]] = self._begins[splits.node]
@@ -116,6 +118,7 @@ class SortedRows:
                 raise InvalidParameterError("A question names a part that is no path of the tree.")
             above = child
         at = nodes
+        # Climb from all nodes at once; one that passes the root was never below.
         while not (at == above).all():
             at = np.where(at == above, above, self._parent[at])
             if (at < 0).any():

@@ -96,7 +96,6 @@ class ClassSizes:
 
     Parameters
     ----------
-    n_classes : int
     weighting : Weighting, optional
         A row counts as its weight, in units of the largest one.
     """

@@ -72,7 +72,6 @@ class Forest:
             Rows to bring up to date.
         first_tree : ndarray of shape (n_rows,), int32
             First tree that each row still misses.
-        n_threads : int
         last_tree : int, optional
             Trees from this one on are left out.
         compact : bool, default=False

@@ -13,7 +13,6 @@ def leaf_index(tree: Tree, bins: NDArray[np.uint8]) -> NDArray[np.intp]:
 
     Parameters
     ----------
-    tree : Tree
     bins : ndarray of shape (n_features, n_rows), uint8
 
     Returns

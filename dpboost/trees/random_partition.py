@@ -29,7 +29,6 @@ class Partition:
         What each bin of each feature moves in the table; zeros for features that are not there.
     table : ndarray of uint16
         Leaf of every combination of bins, at the sum of their steps.
-    n_leaves : int
     feature : ndarray of shape (n_leaves - 1,), int32
         Feature of each internal node.
     left_bins : ndarray of shape (n_leaves - 1, 4), uint64
@@ -98,10 +97,6 @@ class PartitionGrid:
             Levels of splits.
         public : numpy.random.Generator
             Public randomness.
-
-        Returns
-        -------
-        Partition
         """
         words = public.integers(
             0, 2**64, size=WORDS_PER_NODE * 2**depth, dtype=np.uint64, endpoint=False

@@ -45,7 +45,6 @@ class Candidates:
 
         Parameters
         ----------
-        binner : Binner
         multiway : bool
             Whether nominal features split into all their categories.
         thresholds : bool

@@ -25,16 +25,10 @@ def table_tree(
 
     Parameters
     ----------
-    features : tuple of one or two int
     values : ndarray of shape (n_bins_first + 1,) or (n_bins_first + 1, n_bins_second + 1), int64
         Missing bins come last.
-    binner : Binner
     shares : sequence of ndarray of shape (n_bins + 1,)
         Of the rows, for the weights of the leaves.
-
-    Returns
-    -------
-    Tree
     """
     writer = _Writer()
     if len(features) == 1:
@@ -105,7 +99,6 @@ class _Writer:
             And whether it holds categories.
         lines : ndarray of shape (n_bins + 1, n)
             Missing last, which has a stretch of its own.
-        below : callable
         """
         n_bins = len(lines) - 1
         new = np.flatnonzero((np.diff(lines[:-1], axis=0) != 0).any(axis=1)) + 1

@@ -141,10 +141,6 @@ def _split_sets() -> NDArray[np.uint64]:
 def complete_children(depth: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the children of the nodes of a complete tree, level by level.
 
-    Parameters
-    ----------
-    depth : int
-
     Returns
     -------
     left, right : ndarray of shape (2**depth - 1,), int32

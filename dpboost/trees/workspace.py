@@ -50,12 +50,7 @@ class Workspace:
 
         Parameters
         ----------
-        shape : tuple of int
         dtype : type, default=np.int64
-
-        Returns
-        -------
-        ndarray
         """
         kind = np.dtype(dtype)
         size = math.prod(shape) * kind.itemsize
