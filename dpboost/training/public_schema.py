@@ -15,14 +15,13 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.feature_bins import EdgeBins
 from dpboost.privacy.budget_split import FitBudget, split_fit
 from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost, cost_of
-from dpboost.privacy.label_range import release_label_range, release_row_count
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.private_bounds import magnitudes, release_bounds, release_magnitude
 from dpboost.privacy.private_categories import release_categories
 from dpboost.privacy.queries import RowHandle
 from dpboost.rows.raw_rows import CategoryTally, ClassTally
 from dpboost.schema import ResolvedSchema
-from dpboost.training.label_range import learn_label_range
+from dpboost.training.label_range import learn_label_range, release_label_range, release_row_count
 
 ASSUMPTIONS = ("column_types", "classes", "categories")
 # Lists of categories are not among them: df.name.astype("category") lists persons.

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from dpboost.privacy import sensitive
-from dpboost.privacy.label_range import SeenRange
 from dpboost.privacy.ledger_records import NO_CHARGE
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.randomness import RowCoins
+from dpboost.training.label_range import SeenRange
 from tests.audit.kernel_bugs import Wrapped
 from tests.audit.positions import found, planted
 

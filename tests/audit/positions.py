@@ -26,7 +26,7 @@ POSITIONS = {
     "coins of an entropy": "dpboost.privacy.randomness:Entropy.row_coins",
     "report of a ledger": "dpboost.reporting.terms:ReportTerms.from_ledger",
     "release of a label range": "dpboost.training.label_range:release_label_range",
-    "noisy counts in a range": "dpboost.privacy.label_range:_Counts.release",
+    "noisy counts in a range": "dpboost.training.label_range:_Counts.release",
     "counts in a range": "dpboost.privacy.private_bounds:RangeCounts.evaluate",
     "bounds of counts in a range": "dpboost.privacy.private_bounds:RangeCounts.bounds",
     # Steps of a fit

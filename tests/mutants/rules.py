@@ -199,7 +199,8 @@ RULES: dict[str, tuple[tuple[str, ...], Change]] = {
     "move a border": (
         (
             "budgeting",
-            *(f"privacy/{name}.py" for name in (*_GATE, "label_range")),
+            *(f"privacy/{name}.py" for name in _GATE),
+            "training/label_range.py",
             "training/private_stopping.py",
             "training/conformal.py",
         ),

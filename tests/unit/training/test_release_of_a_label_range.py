@@ -12,7 +12,13 @@ import pytest
 from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
-from dpboost.privacy.label_range import (
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.private_bounds import RANGE_CELLS
+from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.training.label_range import (
     MOST_LOOKS,
     STRAY_CELL,
     NoisyCount,
@@ -20,12 +26,6 @@ from dpboost.privacy.label_range import (
     release_label_range,
     release_row_count,
 )
-from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.private_bounds import RANGE_CELLS
-from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitivity.bound import Sensitivity
 
 DELTA = Fraction(1, 10**6)
 
