@@ -24,7 +24,7 @@ from dpboost.recipes.best_rules import (
     PURE_NUMBERS,
     PURE_TWO_CLASSES,
     TWO_CLASSES,
-    Steps,
+    StepRule,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Case:
 
 def jumps(rules: Mapping[str, Any]) -> list[float]:
     """Return the rows times epsilon at which some rule jumps."""
-    found = {key for rule in rules.values() if isinstance(rule, Steps) for key in rule.values}
+    found = {key for rule in rules.values() if isinstance(rule, StepRule) for key in rule.values}
     return sorted(found - {0})
 
 
@@ -75,7 +75,7 @@ def names_of(kind: str, jump: float) -> str:
     """Return the rules of a kind that jump at a value."""
     rules = KINDS[kind][0].items()
     return ", ".join(
-        name for name, rule in rules if isinstance(rule, Steps) and jump in rule.values
+        name for name, rule in rules if isinstance(rule, StepRule) and jump in rule.values
     )
 
 

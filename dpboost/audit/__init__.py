@@ -21,9 +21,9 @@ from dpboost.audit.own_estimators import (
     outside_pairs,
     replay_estimator,
 )
+from dpboost.audit.pair_replay import PairAudit, replay_pair
 from dpboost.audit.released_surface import estimator_fit
-from dpboost.audit.replay import PairAudit, replay_pair
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.audit.witnesses import Witness, witnesses
 
 __all__ = [

@@ -28,15 +28,15 @@ from dpboost.audit.parts import (
     SAMPLERS,
     SESSION,
     TREES,
+    AuditPart,
     Outcome,
-    Part,
     Plan,
     Request,
     plan,
 )
 from dpboost.audit.random_audit import RandomAudit, random_audit
 from dpboost.audit.recipe_audit import BoxAudit, RecipeAudit
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.audit.witnesses import DELTA
 from dpboost.recipes import ALGORITHMS
 from dpboost.reporting.certificate import build_hash
@@ -98,14 +98,14 @@ def outcomes(found: Plan) -> Iterator[Outcome]:
             yield futures[position].result()
 
 
-_PARTS: list[Part] = []
+_PARTS: list[AuditPart] = []
 
 
 def _run(position: int) -> Outcome:
     return _quietly(_PARTS[position])
 
 
-def _quietly(part: Part) -> Outcome:
+def _quietly(part: AuditPart) -> Outcome:
     """Run a part without the warnings of its fits, which replays compare."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.delta_audit import lone_category
+from dpboost.audit.pair_replay import PairAudit
 from dpboost.audit.recipe_audit import (
     BoxAudit,
     Case,
@@ -20,8 +21,7 @@ from dpboost.audit.recipe_audit import (
     replay_cases,
 )
 from dpboost.audit.released_surface import estimator_fit
-from dpboost.audit.replay import PairAudit
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.privacy.neighbours import Neighbours

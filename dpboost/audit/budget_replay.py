@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 
 from dpboost.audit.neighbouring_pairs import Pair
-from dpboost.audit.replay import (
+from dpboost.audit.pair_replay import (
     TOLERANCE,
     EntryLoss,
     Fit,
@@ -21,7 +21,7 @@ from dpboost.audit.replay import (
     run_both,
     weigh,
 )
-from dpboost.audit.transcript import Line, Transcript, Violation
+from dpboost.audit.run_trace import RunTrace, TracedRelease, Violation
 from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.budget_records import spent
 
@@ -120,7 +120,7 @@ def replay_budget(
     )
 
 
-def _failure(first: Transcript, second: Transcript, budget: Budget) -> float:
+def _failure(first: RunTrace, second: RunTrace, budget: Budget) -> float:
     """Return what the releases that saw the differing row may fail by, as a part of the whole."""
     whole = budget.failure_delta(Fraction(1))
     used = sum(
@@ -131,7 +131,7 @@ def _failure(first: Transcript, second: Transcript, budget: Budget) -> float:
     return float(used / whole) if used else 0.0
 
 
-def _differs(line: Line, other: Line) -> bool:
+def _differs(line: TracedRelease, other: TracedRelease) -> bool:
     """Return whether a release was handed something else on the other table."""
     return any(
         one.keys != two.keys or not np.array_equal(one.given, two.given)
@@ -154,15 +154,15 @@ def _opened() -> Iterator[list[Budget]]:
 
 
 def _by_ledger(
-    first: Transcript, second: Transcript, violations: list[Violation]
-) -> Iterator[tuple[Transcript, Transcript, Any]]:
+    first: RunTrace, second: RunTrace, violations: list[Violation]
+) -> Iterator[tuple[RunTrace, RunTrace, Any]]:
     """Yield the lines of each ledger of both runs."""
     if len(first.lines) != len(second.lines) or len(first.ledgers) != len(second.ledgers):
         violations.append(Violation("public path", "run", "the runs differ in length"))
         return
     for number, ledger in enumerate(first.ledgers):
         one, other = (
-            Transcript(run.ids, lines=[line for line in run.lines if line.ledger == number])
+            RunTrace(run.ids, lines=[line for line in run.lines if line.ledger == number])
             for run in (first, second)
         )
         yield one, other, ledger

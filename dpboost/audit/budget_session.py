@@ -17,8 +17,8 @@ import numpy as np
 
 from dpboost.audit.budget_replay import BudgetAudit, replay_budget
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
-from dpboost.audit.replay import Fit
-from dpboost.audit.transcript import Steering, Violation
+from dpboost.audit.pair_replay import Fit
+from dpboost.audit.run_trace import Steering, Violation
 from dpboost.budgeting.budget import Budget
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.evaluating import bin_histograms, evaluate
@@ -60,7 +60,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class BudgetSession:
     """One budget session on a pair of neighbours, which differ in ``group`` rows."""
 
     name: str
@@ -117,7 +117,7 @@ def audit_sessions(*, quick: bool = False) -> SessionAudit:
     return found
 
 
-def sessions() -> Iterator[Session]:
+def sessions() -> Iterator[BudgetSession]:
     """Yield the sessions of rows under each relation, and those of users."""
     for relation in Neighbours:
         for side, coin in SIDES.items():
@@ -126,9 +126,13 @@ def sessions() -> Iterator[Session]:
                 ("numbers", of_numbers(relation), (-1.0, 1.0)),
             ):
                 pair = _pair(relation, coin, *labels)
-                yield Session(name=f"{kind}, {relation.value}, row {side}", run=run, pair=pair)
+                yield BudgetSession(
+                    name=f"{kind}, {relation.value}, row {side}", run=run, pair=pair
+                )
     for side, coin in SIDES.items():
-        yield Session(name=f"users, {side}", run=of_users, pair=_users(coin), group=ROWS_PER_USER)
+        yield BudgetSession(
+            name=f"users, {side}", run=of_users, pair=_users(coin), group=ROWS_PER_USER
+        )
 
 
 def _pair(relation: Neighbours, coin: float, low: Any, high: Any) -> Pair:

@@ -26,7 +26,7 @@ from dpboost.privacy import ledger as ledger_module
 from dpboost.privacy.ledger_records import LedgerEntry
 from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy, RowCoins
-from dpboost.privacy.recording import Outcomes, line_of, new_outcomes
+from dpboost.privacy.recording import OutcomeSource, line_of, new_outcomes
 
 #: A release, and how queries and commands are handed to rows of this process: methods of their
 #: store, and the name of each way.
@@ -59,7 +59,7 @@ class TracedStep:
 class _Watched:
     """Outcomes of one ledger, each of whose releases is a step."""
 
-    def __init__(self, inner: Outcomes, steps: list[TracedStep]) -> None:
+    def __init__(self, inner: OutcomeSource, steps: list[TracedStep]) -> None:
         self._inner = inner
         self._steps = steps
 
@@ -76,7 +76,7 @@ def tracing() -> Iterator[list[TracedStep]]:
     """Collect the steps of the calls inside."""
     steps: list[TracedStep] = []
 
-    def watched(reasons: Any) -> Outcomes:
+    def watched(reasons: Any) -> OutcomeSource:
         return _Watched(new_outcomes(reasons), steps)
 
     def listening(name: str) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpboost.audit.hockey_stick import delta_of
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.estimators.boosting_estimators import DPBoostRegressor
 from dpboost.estimators.tree_estimators import DPTreeClassifier
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
 from dpboost.audit.non_interference import non_interference
+from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.recorded_calls import FOR_CLASSES, FOR_NUMBERS, LABELS, NUMBERS, X
 from dpboost.audit.recorded_calls import N_ROWS as N_CALL_ROWS
-from dpboost.audit.replay import replay_pair
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.privacy.neighbours import Neighbours
 
 #: Rows that the neighbours share, and those of a partition.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from dpboost.audit.transcript import KernelCall, Line, Recorder, Violation
+from dpboost.audit.run_trace import KernelCall, Recorder, TracedRelease, Violation
 
 LONE = "only one row has this"
 
@@ -52,7 +52,7 @@ def lone_category(make_estimator: Callable[[], Any]) -> list[Violation]:
     return [Violation("failure chance", line.where, message)]
 
 
-def _fit(make_estimator: Callable[[], Any], noisy_count: int) -> tuple[Line, bool]:
+def _fit(make_estimator: Callable[[], Any], noisy_count: int) -> tuple[TracedRelease, bool]:
     """Fit with a forced noisy count of the lone categories; whether they came out."""
     import pandas as pd
 
@@ -77,7 +77,7 @@ def _scale(call: KernelCall) -> float:
     return call.integers[1] / call.integers[0]
 
 
-def _chance(line: Line, least: int) -> float:
+def _chance(line: TracedRelease, least: int) -> float:
     """Probability that the noise lifts the count of one row to this one."""
     call = line.calls[0]
     missing = least - int(call.given.min())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpboost.audit.transcript import CoinRequest, Transcript, Violation
+from dpboost.audit.run_trace import CoinRequest, RunTrace, Violation
 from dpboost.privacy.ledger import Scope
 
 #: Trees of one ensemble: a coin puts each row into one of them.
@@ -24,7 +24,7 @@ BY_SPLITS = ("parts", "depth ")
 CHECK = "disjoint scopes"
 
 
-def disjoint_scopes(transcript: Transcript) -> list[Violation]:
+def disjoint_scopes(transcript: RunTrace) -> list[Violation]:
     """Check where a fit asked for coins, and what it charges side by side.
 
     Every ensemble asks once, before its trees, for one coin a row, and reads it once. A parallel

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.network_audit import are_small
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.federated.party.party import OwnRows
 from dpboost.federated.party.party_session import PartySession, SessionRecord
 from dpboost.federated.protocol import messages as m
@@ -37,7 +37,7 @@ from dpboost.federated.secagg.release_masks import (
     unseal,
 )
 from dpboost.federated.secagg.secret_shares import PRIME, combine, elements, to_bytes
-from dpboost.federated.training.replay import run_session
+from dpboost.federated.training.session_run import run_session
 from dpboost.privacy.exact_arithmetic import epsilon_of
 
 #: Name of the check.

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.pair_replay import FAULTS, Fit
 from dpboost.audit.released_surface import overhear, shown
-from dpboost.audit.replay import FAULTS, Fit
 from dpboost.audit.witnesses import DELTA, START_UNITS, Witness
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.lightgbm.dataset import Dataset

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
-from dpboost.audit.replay import Fit, PairAudit, replay_pair
+from dpboost.audit.pair_replay import Fit, PairAudit, replay_pair
 from dpboost.privacy.neighbours import Neighbours
 
 

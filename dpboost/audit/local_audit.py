@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.blackbox import clopper_pearson
-from dpboost.audit.transcript import Violation
-from dpboost.local.labels import POSITION_BITS, ClassLabels, NumericLabels
+from dpboost.audit.run_trace import Violation
+from dpboost.local.label_levels import POSITION_BITS, ClassLabels, NumericLabels
 from dpboost.local.randomizer import ONE_RECORD
 from dpboost.local.registry import find_randomiser
 from dpboost.privacy.randomness import Entropy

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.transcript import Steering
+from dpboost.audit.run_trace import Steering
 from dpboost.privacy.neighbours import Neighbours
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.neighbouring_pairs import pair_of
-from dpboost.audit.replay import replay_pair
-from dpboost.audit.transcript import Violation
+from dpboost.audit.pair_replay import replay_pair
+from dpboost.audit.run_trace import Violation
 from dpboost.data.table import read_table
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.evaluating.evaluation import Evaluation
@@ -34,7 +34,7 @@ from dpboost.federated.protocol.hub import Hub, LocalLink
 from dpboost.federated.protocol.messages import KINDS, Key, Words, decode
 from dpboost.federated.simulation import Simulation, run_together
 from dpboost.federated.training.agreed_fit import agreed_privacy, evaluate_agreed, train_agreed
-from dpboost.federated.training.replay import Result, judging_terms, part_terms
+from dpboost.federated.training.session_run import Result, judging_terms, part_terms
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.exact_arithmetic import PrivacyCost, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger

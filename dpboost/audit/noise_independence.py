@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, poisson, rankdata
 
-from dpboost.audit.transcript import Line, Recorder, Violation
+from dpboost.audit.run_trace import Recorder, TracedRelease, Violation
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.tree_estimators import DPTreeClassifier
 from dpboost.privacy.mechanisms import DiscreteGaussian, Noise
@@ -180,7 +180,7 @@ def _looks(fit: Callable[[], Any], times: int) -> list[Look]:
     ]
 
 
-def _noise(line: Line) -> _Draws:
+def _noise(line: TracedRelease) -> _Draws:
     """Return what was added, in deviations, with one step and the value.
 
     Of a selection the candidates that were chosen, which have no step.

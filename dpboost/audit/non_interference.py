@@ -26,12 +26,12 @@ import numpy as np
 
 from dpboost.audit.call_trace import RELEASE, TracedStep, watched_call
 from dpboost.audit.far_rows import far_rows
+from dpboost.audit.pair_replay import FAULTS
 from dpboost.audit.public_numbers import first_difference
-from dpboost.audit.replay import FAULTS
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.model_selection.replaying import BlankRows, RowsInstead, prepared
 from dpboost.privacy.ledger_records import LedgerEntry
-from dpboost.privacy.recording import Outcomes, Recording, Replaying, recording
+from dpboost.privacy.recording import OutcomeSource, Recording, Replaying, recording
 from dpboost.privacy.stability_histogram import StabilityHistogram
 from dpboost.transcripts.transcript import Transcript
 
@@ -230,7 +230,7 @@ class _Directed(Recording):
         self.values.append((name, chosen))
         return chosen
 
-    def outcomes(self, reasons: Sequence[str]) -> Outcomes:
+    def outcomes(self, reasons: Sequence[str]) -> OutcomeSource:
         """Return the outcomes of one more ledger."""
         assert self.transcript is not None
         self.ledgers.append([])

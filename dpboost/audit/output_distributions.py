@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from dpboost.audit.transcript import DivergenceError, KernelCall
+from dpboost.audit.run_trace import DivergenceError, KernelCall
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import check_choice, check_integer, check_real
 from dpboost.audit.blackbox import EpsilonEstimate, Statistic, estimate_epsilon
 from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.pair_replay import Fit
 from dpboost.audit.recipe_audit import Case, RecipeAudit, replay_cases
 from dpboost.audit.released_surface import estimator_fit
-from dpboost.audit.replay import Fit
-from dpboost.audit.transcript import Recorder
+from dpboost.audit.run_trace import Recorder
 from dpboost.audit.witnesses import Witness, witnesses
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS

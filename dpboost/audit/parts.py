@@ -28,8 +28,8 @@ from dpboost.audit.rare_outcomes import rare_outcomes
 from dpboost.audit.recipe_audit import BoxAudit, RecipeAudit, replay_cases
 from dpboost.audit.recorded_calls import KINDS, N_ROWS, RecordedCall, recorded_calls
 from dpboost.audit.refusals import telling_refusals
+from dpboost.audit.run_trace import Violation
 from dpboost.audit.sampler_laws import sampler_laws
-from dpboost.audit.transcript import Violation
 from dpboost.audit.tree_audit import TREE_RECIPES, replay_tree_recipe, tree_bank, tree_black_box
 from dpboost.audit.witnesses import DELTA, Witness
 from dpboost.privacy.neighbours import Neighbours
@@ -125,7 +125,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class AuditPart:
     """One step of an audit; the costliest begin first."""
 
     name: str
@@ -138,7 +138,7 @@ class Part:
 class Plan:
     """Parts to run, and in words what is left out."""
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[AuditPart] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
 
@@ -180,7 +180,7 @@ def plan(request: Request) -> Plan:
 
 def _timed(
     name: str, what: str, run: Callable[[], Outcome | Sequence[Violation]], *, cost: float = 1.0
-) -> Part:
+) -> AuditPart:
     """Return a part that counts no loss, with its seconds."""
 
     def timed() -> Outcome:
@@ -191,7 +191,7 @@ def _timed(
             found = Outcome(name=name, violations=violations)
         return replace(found, what=what, seconds=time.perf_counter() - started)
 
-    return Part(name=name, what=what, run=timed, cost=cost)
+    return AuditPart(name=name, what=what, run=timed, cost=cost)
 
 
 def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
@@ -222,7 +222,7 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
     found.left_out.append("what carries messages: Dask's network, HTTPS and Flower, see tests/unit")
 
 
-def _samplers() -> list[Part]:
+def _samplers() -> list[AuditPart]:
     def reports() -> Outcome:
         violations = tuple(("reports of devices", found) for found in local_reports())
         return Outcome(name=SAMPLERS, violations=violations, labels=("reports",))
@@ -238,7 +238,7 @@ def _samplers() -> list[Part]:
     return [_timed(SAMPLERS, what, check, cost=4) for what, check in checks.items()]
 
 
-def _recorded(request: Request) -> list[Part]:
+def _recorded(request: Request) -> list[AuditPart]:
     """Return the audit of non-interference, one part for each kind of calls."""
     by_kind: dict[str, list[RecordedCall]] = {}
     for call in recorded_calls(quick=request.quick):
@@ -295,7 +295,7 @@ def _some(witnesses: Iterable[Witness], name: str, request: Request) -> list[Wit
     return [w for w in witnesses if whole or not w.name.startswith(SHARED)]
 
 
-def _recipe(recipe: str, request: Request) -> list[Part]:
+def _recipe(recipe: str, request: Request) -> list[AuditPart]:
     parts = []
     divided = ALGORITHMS.find(recipe, "audit").start_share is not None
     for delta in deltas(recipe):
@@ -306,7 +306,7 @@ def _recipe(recipe: str, request: Request) -> list[Part]:
             return replay_recipe(recipe, **claimed, chosen=_some(bank(), name, request))
 
         run = partial(_replayed, name, replayed)
-        parts.append(Part(name=name, what="replay", run=run, cost=18))
+        parts.append(AuditPart(name=name, what="replay", run=run, cost=18))
         if request.quick and name not in QUICK_BOXES:
             continue
         long_runs = LONG_RUNS if divided else LONG_RUNS_OF_ONE_NUMBER
@@ -319,11 +319,11 @@ def _recipe(recipe: str, request: Request) -> list[Part]:
             run = partial(
                 _boxed, name, partial(black_box, recipe, setting, **claimed, n_runs=n_runs)
             )
-            parts.append(Part(name=name, what=what, run=run, cost=n_runs / 50))
+            parts.append(AuditPart(name=name, what=what, run=run, cost=n_runs / 50))
     return parts
 
 
-def _tree(name: str, request: Request) -> list[Part]:
+def _tree(name: str, request: Request) -> list[AuditPart]:
     recipe, epsilon = TREES[name], request.epsilon
     runs = request.runs or (QUICK_RUNS if request.quick else LONG_RUNS_OF_ONE_NUMBER)
 
@@ -331,14 +331,14 @@ def _tree(name: str, request: Request) -> list[Part]:
         chosen = _some(tree_bank(recipe), name, request)
         return replay_tree_recipe(recipe, epsilon=epsilon, chosen=chosen)
 
-    parts = [Part(name=name, what="replay", run=partial(_replayed, name, replayed), cost=9)]
+    parts = [AuditPart(name=name, what="replay", run=partial(_replayed, name, replayed), cost=9)]
     if not request.quick or name in QUICK_BOXES:
         run = partial(_boxed, name, partial(tree_black_box, recipe, epsilon=epsilon, n_runs=runs))
-        parts.append(Part(name=name, what="black box, max_depth 0", run=run, cost=runs / 100))
+        parts.append(AuditPart(name=name, what="black box, max_depth 0", run=run, cost=runs / 100))
     return parts
 
 
-def _others(request: Request) -> list[Part]:
+def _others(request: Request) -> list[AuditPart]:
     settings = [(request.epsilon, DELTA), (request.epsilon, 0.0)]
     if not request.quick:
         settings.append((LARGE_EPSILON, DELTA))
@@ -352,10 +352,10 @@ def _others(request: Request) -> list[Part]:
                 name = f"{OTHER}, epsilon {epsilon:g}"
             cases = other_cases(relation, epsilon=epsilon, delta=delta)
             run = partial(_replayed, name, partial(replay_cases, name, cases, epsilon=epsilon))
-            parts.append(Part(name=name, what=f"replay, {relation.value}", run=run, cost=8))
+            parts.append(AuditPart(name=name, what=f"replay, {relation.value}", run=run, cost=8))
     if not request.quick:
         name = f"best, epsilon {LARGE_EPSILON:g}"
         strong = partial(replay_recipe, "best", epsilon=LARGE_EPSILON, delta=DELTA)
         what = f"replay, epsilon {LARGE_EPSILON:g}"
-        parts.append(Part(name="best", what=what, run=partial(_replayed, name, strong)))
+        parts.append(AuditPart(name="best", what=what, run=partial(_replayed, name, strong)))
     return parts

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.pair_replay import Fit, replay_pair
 from dpboost.audit.released_surface import overhear, shown
-from dpboost.audit.replay import Fit, replay_pair
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.tree_estimators import DPTreeClassifier
 from dpboost.privacy.neighbours import Neighbours

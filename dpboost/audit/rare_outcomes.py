@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from dpboost._kernels.entropy import SystemEntropy
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.privacy import mechanisms
 from dpboost.privacy.exact_arithmetic import cost_of, epsilon_of
 from dpboost.privacy.randomness import Entropy

@@ -14,8 +14,8 @@ import numpy as np
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.audit.blackbox import EpsilonEstimate, Statistic, estimate_epsilon
 from dpboost.audit.neighbouring_pairs import Pair
-from dpboost.audit.replay import Fit, PairAudit, replay_pair
-from dpboost.audit.transcript import Recorder, Violation
+from dpboost.audit.pair_replay import Fit, PairAudit, replay_pair
+from dpboost.audit.run_trace import Recorder, Violation
 from dpboost.audit.witnesses import Witness
 from dpboost.privacy.accounting import GDPAccountant
 from dpboost.privacy.exact_arithmetic import cost_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.tree_estimators import DPTreeClassifier
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpboost._utils import warnings as own_warnings
 from dpboost.audit.claims import false_claims
-from dpboost.audit.replay import FAULTS, Fit
+from dpboost.audit.pair_replay import FAULTS, Fit
 from dpboost.budgeting import spent_outside
 
 MakeEstimator = Callable[[], Any]

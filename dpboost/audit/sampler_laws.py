@@ -19,7 +19,7 @@ from scipy.stats import chi2, norm
 from dpboost.audit.noise_independence import Look, looks_of
 from dpboost.audit.output_distributions import permute_and_flip, softmax
 from dpboost.audit.rare_outcomes import runs_of
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.privacy.exact_arithmetic import cost_of, epsilon_of
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.audit.pair_replay import PairAudit
 from dpboost.audit.pooled_rows import Sites
 from dpboost.audit.recipe_audit import (
     BoxAudit,
@@ -19,8 +20,7 @@ from dpboost.audit.recipe_audit import (
     replay_cases,
 )
 from dpboost.audit.released_surface import overhear, shown
-from dpboost.audit.replay import PairAudit
-from dpboost.audit.transcript import Violation
+from dpboost.audit.run_trace import Violation
 from dpboost.audit.tree_witnesses import tree_witnesses
 from dpboost.audit.witnesses import Witness
 from dpboost.data.column_types import ColumnFacts

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpboost.audit.neighbouring_pairs import pair_of
-from dpboost.audit.transcript import Steering
+from dpboost.audit.run_trace import Steering
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.single_tree import TREE_ALGORITHMS

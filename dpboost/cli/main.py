@@ -25,7 +25,7 @@ from dpboost.cli import (
     schema_command,
     verify_command,
 )
-from dpboost.federated.protocol.hub import PartyLostError, RefusedError
+from dpboost.federated.protocol.hub import PartyLostError, PartyRefusedError
 from dpboost.lightgbm.model_text.syntax import ModelTextError
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.reporting.certificate_form import CertificateError
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except REFUSALS as error:
         print(f"dpboost {options.command}: {error}", file=sys.stderr)
         return 2
-    except (PartyLostError, RefusedError) as error:
+    except (PartyLostError, PartyRefusedError) as error:
         print(f"dpboost {options.command}: {error}", file=sys.stderr)
         return 3
     return 0

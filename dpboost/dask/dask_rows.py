@@ -16,8 +16,8 @@ from dpboost.dask.partial_sums import Partial, merge
 from dpboost.dask.partition_reader import Reader, Site
 from dpboost.dask.worker_state import (
     DealByKey,
-    Message,
     Order,
+    WorkerMessage,
     answer_again,
     ask,
     hold,
@@ -208,7 +208,7 @@ class DaskRows:
                 continue
             first = min(self._known[partition] for partition in own)
             if first not in messages:
-                messages[first] = Message(
+                messages[first] = WorkerMessage(
                     release=release,
                     first=first,
                     orders=self._orders[first:],

@@ -55,7 +55,7 @@ def answer_again(rows: Any, query: SumQuery) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Message:
+class WorkerMessage:
     """What a worker is told and asked.
 
     Parameters
@@ -82,9 +82,9 @@ class Message:
         return zlib.compress(cloudpickle.dumps(self), level=1)
 
     @classmethod
-    def unpack(cls, packed: bytes) -> Message:
+    def unpack(cls, packed: bytes) -> WorkerMessage:
         """Return what `pack` has packed."""
-        message: Message = cloudpickle.loads(zlib.decompress(packed))
+        message: WorkerMessage = cloudpickle.loads(zlib.decompress(packed))
         return message
 
 
@@ -113,7 +113,7 @@ class Cell:
         self._whole = True
         self._lock = threading.Lock()
 
-    def evaluate(self, message: Message, n_threads: int) -> Answer | None:
+    def evaluate(self, message: WorkerMessage, n_threads: int) -> Answer | None:
         """Carry out what is new among the orders of a message, and answer its question.
 
         Returns
@@ -208,7 +208,7 @@ def hold(part: Part, reader: Reader, site: Site, orders: Sequence[Order]) -> Cel
 @np.errstate(all="ignore")
 def ask(cells: Sequence[Cell], packed: bytes) -> Partial:
     """Let the partitions of a worker carry out orders and answer a question, as one sum."""
-    message = Message.unpack(packed)
+    message = WorkerMessage.unpack(packed)
     partials = []
     for cell in cells:
         answer = cell.evaluate(message, _threads())

@@ -18,7 +18,7 @@ from dpboost.federated.protocol.hub import (
     Link,
     LocalLink,
     PartyLostError,
-    RefusedError,
+    PartyRefusedError,
     SessionEndedError,
 )
 from dpboost.federated.secagg.keys import Identity
@@ -37,7 +37,7 @@ __all__ = [
     "LocalLink",
     "Party",
     "PartyLostError",
-    "RefusedError",
+    "PartyRefusedError",
     "SessionEndedError",
     "cv",
     "cv_agreement",

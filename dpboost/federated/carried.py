@@ -15,7 +15,7 @@ from typing import Any
 from dpboost.federated.outcome import Coordinator
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.hub import Hub, PartyLostError, RefusedError
+from dpboost.federated.protocol.hub import Hub, PartyLostError, PartyRefusedError
 from dpboost.federated.protocol.messages import FAIL, NAMES, Ended, Key
 
 # Seconds until a party, or the coordinator, says that there is nothing yet.
@@ -99,7 +99,7 @@ def coordinate_carried(agreement: Agreement, carry: Carry, *, timeout: float = 6
 
     Raises
     ------
-    PartyLostError, RefusedError
+    PartyLostError, PartyRefusedError
         Where the session ends without a result.
     """
     hub = Hub()
@@ -148,7 +148,7 @@ def _replies(
         for party, (key, body) in posted.items():
             try:
                 reply = hub.receive(party, key, body, 0.0 if found else seconds)
-            except RefusedError:
+            except PartyRefusedError:
                 hub.fail(party)
                 continue
             if reply is not None:

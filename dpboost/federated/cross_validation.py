@@ -28,7 +28,7 @@ from dpboost.federated.estimators import (
 )
 from dpboost.federated.protocol.agreement import MOST_FOLDS, AgreedFolds, Agreement
 from dpboost.federated.training.agreed_fit import facts, shares
-from dpboost.federated.training.replay import Result, asked_metrics, check
+from dpboost.federated.training.session_run import Result, asked_metrics, check
 from dpboost.model_selection.cross_validation import CVResults, metric_lines
 from dpboost.model_selection.fold_metrics import FoldMetric
 from dpboost.reporting.privacy_report import PrivacyReport

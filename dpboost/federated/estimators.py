@@ -28,7 +28,7 @@ from dpboost.federated.protocol.agreement import (
 )
 from dpboost.federated.simulation import Simulation, simulate
 from dpboost.federated.training.agreed_fit import agreed_request, party_report
-from dpboost.federated.training.replay import Result
+from dpboost.federated.training.session_run import Result
 from dpboost.lightgbm.parameters import SHOWN
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.hyperparameters import CONSTRAINTS, CONTROLS, given, on_columns

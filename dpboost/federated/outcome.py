@@ -12,7 +12,7 @@ from dpboost.federated.estimators import estimator_of
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub
-from dpboost.federated.training.replay import Result, check, run_session
+from dpboost.federated.training.session_run import Result, check, run_session
 from dpboost.federated.tree_classifier import FederatedTreeClassifier
 from dpboost.recipes import ALGORITHMS
 
@@ -71,7 +71,7 @@ class Coordinator:
 
         Raises
         ------
-        PartyLostError, RefusedError
+        PartyLostError, PartyRefusedError
             Where the session ends without a result. What was charged stays charged.
         """
         refuse_budget("Coordinator")

@@ -13,7 +13,7 @@ from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub, Link, LocalLink, SessionEndedError
 from dpboost.federated.secagg.keys import Identity
-from dpboost.federated.training.replay import Result, run_session
+from dpboost.federated.training.session_run import Result, run_session
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -19,7 +19,7 @@ from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.local.cell_means import Estimates, noisy_ratios, prior_mean, raw_scores, shrunk_means
 from dpboost.local.collection import ReportPlan
-from dpboost.local.labels import score_grid
+from dpboost.local.label_levels import score_grid
 from dpboost.local.partition import LPDTPartition
 from dpboost.local.randomizer import MalformedReportError
 from dpboost.privacy.exact_arithmetic import pure_cost

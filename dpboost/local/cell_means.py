@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.local.labels import ClassLabels, Labels, NumericLabels
+from dpboost.local.label_levels import ClassLabels, Labels, NumericLabels
 from dpboost.local.randomizer import ReportNoise
 from dpboost.trees.tree import Tree
 

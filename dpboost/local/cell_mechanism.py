@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from dpboost._kernels import local_reports
 from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding
-from dpboost.local.labels import POSITION_BITS, Labels
+from dpboost.local.label_levels import POSITION_BITS, Labels
 from dpboost.local.randomizer import Randomiser, ReportNoise
 from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.randomness import Entropy

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.labels import check_same_length
 from dpboost.data.table import Table
-from dpboost.local.labels import Labels
+from dpboost.local.label_levels import Labels
 from dpboost.local.randomizer import ONE_RECORD, MalformedReportError, Randomiser
 from dpboost.local.registry import find_randomiser
 from dpboost.privacy.accounting import PureAccountant

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
-from dpboost.local.labels import ClassLabels, Labels
+from dpboost.local.label_levels import ClassLabels, Labels
 from dpboost.local.public_rows import PublicRows
 from dpboost.local.public_tree import Rule, grow_public
 from dpboost.local.randomizer import ReportNoise

@@ -19,7 +19,7 @@ from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.local.aggregator import ESTIMATES, LPDTAggregator
 from dpboost.local.collection import ReportPlan
 from dpboost.local.exact_probability import check_epsilon
-from dpboost.local.labels import ClassLabels
+from dpboost.local.label_levels import ClassLabels
 from dpboost.local.partition import LPDTPartition
 from dpboost.privacy.randomness import Entropy
 from dpboost.reporting.privacy_report import PrivacyReport

@@ -18,7 +18,7 @@ from dpboost._kernels import local_reports
 from dpboost._utils.integer_units import to_integer_units
 from dpboost.local.exact_probability import ONE, exp_below, share_above
 from dpboost.local.frequency_oracles import check_padding, unpack
-from dpboost.local.labels import POSITION_BITS, NumericLabels
+from dpboost.local.label_levels import POSITION_BITS, NumericLabels
 from dpboost.local.randomizer import MalformedReportError, Randomiser, ReportNoise
 from dpboost.privacy.exact_arithmetic import Epsilon, number_of
 from dpboost.privacy.mechanisms import DiscreteLaplace

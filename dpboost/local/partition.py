@@ -22,7 +22,13 @@ from dpboost.lightgbm.model_text.writer import check_writable
 from dpboost.local.collection import ReportPlan
 from dpboost.local.default_sizes import Collection, choose_size
 from dpboost.local.exact_probability import check_epsilon
-from dpboost.local.labels import ClassLabels, Labels, NumericLabels, labels_from_dict, score_grid
+from dpboost.local.label_levels import (
+    ClassLabels,
+    Labels,
+    NumericLabels,
+    labels_from_dict,
+    score_grid,
+)
 from dpboost.local.public_rows import PublicRows, public_bins, public_labels, read_public
 from dpboost.local.public_tree import RULES, grow_public, public_tree
 from dpboost.local.registry import MECHANISMS

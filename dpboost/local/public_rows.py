@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.binner import Binner
 from dpboost.data.table import Table, read_table
-from dpboost.local.labels import ClassLabels, Labels, NumericLabels, plain_classes
+from dpboost.local.label_levels import ClassLabels, Labels, NumericLabels, plain_classes
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import CATEGORY, Candidates

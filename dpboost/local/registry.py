@@ -8,7 +8,7 @@ from dpboost._utils.validation import InvalidParameterError, check_choice
 from dpboost.local.cell_mechanism import CellReports
 from dpboost.local.exact_probability import check_epsilon, exp_below
 from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding
-from dpboost.local.labels import Labels, NumericLabels
+from dpboost.local.label_levels import Labels, NumericLabels
 from dpboost.local.lpdt_mechanism import PaperReports
 from dpboost.local.randomizer import Randomiser
 from dpboost.privacy.exact_arithmetic import Epsilon

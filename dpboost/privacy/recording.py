@@ -93,7 +93,7 @@ def line_of(entry: LedgerEntry) -> Line:
     }
 
 
-class Outcomes(Protocol):
+class OutcomeSource(Protocol):
     """Where the outcomes of one ledger come from and go to."""
 
     def settle(self, entry: LedgerEntry, shape: tuple[int, ...], draw: Callable[[], Any]) -> Any:
@@ -193,7 +193,7 @@ class Recording:
         self.values.append((name, chosen))
         return chosen
 
-    def outcomes(self, reasons: Sequence[str]) -> Outcomes:
+    def outcomes(self, reasons: Sequence[str]) -> OutcomeSource:
         """Return where a new ledger has its outcomes from."""
         self.reasons += [reason for reason in reasons if reason not in self.reasons]
         self.ledgers.append([])
@@ -219,7 +219,7 @@ class Replaying(Recording):
         result: T = value
         return result
 
-    def outcomes(self, reasons: Sequence[str]) -> Outcomes:
+    def outcomes(self, reasons: Sequence[str]) -> OutcomeSource:
         """Return the outcomes of the ledger that was opened at this place."""
         if len(self._opened) >= len(self.source.ledgers):
             raise ReplayError("This call opens a ledger that the transcript does not have.")
@@ -271,7 +271,7 @@ def note(name: str, fact: Any) -> None:
         own.facts.setdefault(name, fact)
 
 
-def new_outcomes(reasons: Sequence[str]) -> Outcomes:
+def new_outcomes(reasons: Sequence[str]) -> OutcomeSource:
     """Return where a ledger that is opened now has its outcomes from.
 
     Parameters

@@ -17,7 +17,7 @@ from dpboost.recipes.recipe import PublicFacts
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepRule:
     """A rule with a value, or a rule, from each of its keys on."""
 
     values: Mapping[float, Any]
@@ -28,7 +28,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Line:
+class LineRule:
     """A rule that is a line between its points on logarithmic axes, and constant outside them."""
 
     points: Mapping[float, float]
@@ -46,7 +46,7 @@ class Line:
 
 def at(rule: Any, known: float) -> Any:
     """Return the value of a rule where so much is known."""
-    return rule(known) if isinstance(rule, (Steps, Line)) else rule
+    return rule(known) if isinstance(rule, (StepRule, LineRule)) else rule
 
 
 # Where gains are noisy, features are preferred by their size; where they are sure, all that have
@@ -60,71 +60,71 @@ ALWAYS = {
     "trees_per_ensemble": 1,
     "features_per_tree": 3,
     # Of few rows, what a monotone feature does together with another is mostly noise.
-    "monotone_alone": Steps({0: True, 8e3: False}),
+    "monotone_alone": StepRule({0: True, 8e3: False}),
     "depth_alone": 0,
     "follows_signal": False,
 }
 CLASSES = ALWAYS | {
-    "n_estimators": Steps({0: 400, 8e3: 800, 1.5e5: 1600}),
-    "learning_rate": Steps({0: 0.25, 8e3: 0.2}),
-    "max_depth": Steps({0: 4, 2e3: 5, 8e3: 6, 1.5e5: 7}),
+    "n_estimators": StepRule({0: 400, 8e3: 800, 1.5e5: 1600}),
+    "learning_rate": StepRule({0: 0.25, 8e3: 0.2}),
+    "max_depth": StepRule({0: 4, 2e3: 5, 8e3: 6, 1.5e5: 7}),
     "gradient_clip": 0.5,
     "step_prior": 0.5,
-    "hessian_share": Steps({0: 0.1, 2e3: 0.05}),
-    "preference": Steps({0: BY_SIZE, 8e3: BY_SIGN}),
+    "hessian_share": StepRule({0: 0.1, 2e3: 0.05}),
+    "preference": StepRule({0: BY_SIZE, 8e3: BY_SIGN}),
     # Features that have shown much together are cut together again, so often.
-    "sets_again": Steps({0: 0.0, 5e4: 0.5}),
+    "sets_again": StepRule({0: 0.0, 5e4: 0.5}),
     # A round for each feature with categories orders these.
-    "orders_categories": Steps({0: False, 1.5e4: True}),
+    "orders_categories": StepRule({0: False, 1.5e4: True}),
     # Random subsets of categories help where their noise is small, single categories else.
     "category_cuts": 2,
 }
 TWO_CLASSES = CLASSES | {
     # Steps get the size of a gradient at the released share of class 1, to this power.
-    "start_power": Steps({0: 0.0, 8e3: 1.0}),
+    "start_power": StepRule({0: 0.0, 8e3: 1.0}),
     # With many features there are so many rounds for each.
-    "rounds_per_feature": Steps({0: 0, 8e3: 10}),
-    "follows_signal": Steps({0: False, 1.5e5: True}),
+    "rounds_per_feature": StepRule({0: 0, 8e3: 10}),
+    "follows_signal": StepRule({0: False, 1.5e5: True}),
 }
 NUMBERS = CLASSES | {
     "gradient_clip": 0.2,
-    "step_prior": Steps({0: 0.06, 3e3: 0.03}),
-    "sets_again": Steps({0: 0.0, 2e4: 0.5}),
+    "step_prior": StepRule({0: 0.06, 3e3: 0.03}),
+    "sets_again": StepRule({0: 0.0, 2e4: 0.5}),
 }
 # Under pure epsilon the noise of a tree grows with their number.
 PURE_CLASSES = ALWAYS | {
-    "n_estimators": Steps({0: 28, 2e3: Line({4e4: 56, 49 * 4e4: 7 * 56})}),
-    "max_depth": Steps({0: 4, 2e3: 6}),
-    "reg_lambda": Steps({0: 100.0, 4e4: 30.0}),
+    "n_estimators": StepRule({0: 28, 2e3: LineRule({4e4: 56, 49 * 4e4: 7 * 56})}),
+    "max_depth": StepRule({0: 4, 2e3: 6}),
+    "reg_lambda": StepRule({0: 100.0, 4e4: 30.0}),
     "gradient_clip": 0.5,
     "step_prior": 0.7,
-    "hessian_share": Steps({0: 0.12, 4e4: 0.08}),
+    "hessian_share": StepRule({0: 0.12, 4e4: 0.08}),
     "preference": BY_SIZE,
     "sets_again": 0.0,
     "orders_categories": False,
     "category_cuts": 1,
 }
 PURE_TWO_CLASSES = PURE_CLASSES | {
-    "n_estimators": Steps({0: 28, 8e3: Line({4e4: 56, 49 * 4e4: 7 * 56})}),
+    "n_estimators": StepRule({0: 28, 8e3: LineRule({4e4: 56, 49 * 4e4: 7 * 56})}),
     "max_depth": 6,
     # Each feature is cut alone first, to so many levels: what it shows then has the least noise.
     "depth_alone": 4,
-    "orders_categories": Steps({0: False, 1.5e4: True}),
+    "orders_categories": StepRule({0: False, 1.5e4: True}),
 }
 PURE_NUMBERS = PURE_CLASSES | {
-    "n_estimators": Steps({0: 28, 2e3: Line({8e3: 56, 49 * 8e3: 7 * 56})}),
-    "max_depth": Steps({0: 4, 5e3: 5}),
+    "n_estimators": StepRule({0: 28, 2e3: LineRule({8e3: 56, 49 * 8e3: 7 * 56})}),
+    "max_depth": StepRule({0: 4, 5e3: 5}),
     "reg_lambda": 30.0,
     "gradient_clip": 0.25,
     "step_prior": 0.06,
     "hessian_share": 0.08,
 }
-PURE_RATE_OF_ROUNDS = Steps({0: 0.7, 40: 0.5, 80: 0.3, 200: 0.2})
+PURE_RATE_OF_ROUNDS = StepRule({0: 0.7, 40: 0.5, 80: 0.3, 200: 0.2})
 # A large epsilon does not keep many rounds and deep trees from fitting few rows: their most.
-ROUNDS_OF_ROWS = Line({25_600: 800, 51_200: 1600})
+ROUNDS_OF_ROWS = LineRule({25_600: 800, 51_200: 1600})
 DEEP_FROM_ROUNDS, MOST_DEPTH_OF_FEWER = 1200, 6
 # Where gradients go far beyond typical ones the loss has its own depth; it is at least this.
-DEPTH_OF_TAILS = Steps({0: 0, 5e4: 5})
+DEPTH_OF_TAILS = StepRule({0: 0, 5e4: 5})
 # Rounds for many features: the most, with noise that can be drawn, and the rate of twice the usual.
 MOST_ROUNDS, ROUNDS_AT_LEAST_EPSILON, RATE_OF_MANY_ROUNDS = 3200, 400, 0.3
 # Clip and prior of squared loss where the spread of labels is released: so many times those for

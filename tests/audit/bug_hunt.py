@@ -31,10 +31,10 @@ from dpboost.audit.delta_audit import lone_category
 from dpboost.audit.fit_variety import other_cases
 from dpboost.audit.local_audit import local_reports
 from dpboost.audit.noise_independence import dependent_noise
+from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.parts import SHARED, WHOLE_BANKS
 from dpboost.audit.rare_outcomes import rare_outcomes
 from dpboost.audit.refusals import telling_refusals
-from dpboost.audit.replay import replay_pair
 from dpboost.audit.sampler_laws import sampler_laws
 from dpboost.audit.tree_audit import TREE_RECIPES, stale_tree_noise, tree_bank, tree_fit
 from dpboost.privacy.neighbours import Neighbours

@@ -12,7 +12,7 @@ import pytest
 from dpboost.audit import cluster_audit
 from dpboost.audit.cluster_audit import fits_on_workers, transcripts_of_workers
 from dpboost.audit.non_interference import REPLAY
-from dpboost.audit.transcript import CoinRequest, _AlignedCoins
+from dpboost.audit.run_trace import CoinRequest, _AlignedCoins
 from dpboost.privacy.randomness import RowCoins
 
 dask_rows = pytest.importorskip("dpboost.dask.dask_rows", reason="needs the extra 'dask'")

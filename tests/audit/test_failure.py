@@ -13,7 +13,7 @@ from dpboost.audit import Pair, delta_audit, replay_pair
 from dpboost.audit.boosting_audit import ESTIMATORS, category_learner
 from dpboost.audit.delta_audit import lone_category
 from dpboost.audit.released_surface import overhear
-from dpboost.audit.transcript import KernelCall, Line
+from dpboost.audit.run_trace import KernelCall, TracedRelease
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
 from dpboost.training import public_schema
@@ -32,7 +32,7 @@ def test_no_recipe_fails_more_often_than_it_books(recipe, neighbours, epsilon):
 def a_line(kernel, *integers):
     given = np.array([9, 1])
     call = KernelCall(kernel=kernel, given=given, integers=integers, outcome=given)
-    return Line(entry=None, calls=[call])
+    return TracedRelease(entry=None, calls=[call])
 
 
 def test_chances_of_known_laws():

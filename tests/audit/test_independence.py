@@ -13,7 +13,7 @@ from scipy import stats
 
 import dpboost
 from dpboost import DPBoostRegressor
-from dpboost.audit.transcript import Recorder
+from dpboost.audit.run_trace import Recorder
 from dpboost.privacy.randomness import Entropy
 
 ALARM = 1e-6

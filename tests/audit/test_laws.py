@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpboost.audit.output_distributions import call_loss, permute_and_flip, softmax
-from dpboost.audit.transcript import DivergenceError, KernelCall, align
+from dpboost.audit.run_trace import DivergenceError, KernelCall, align
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,

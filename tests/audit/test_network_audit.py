@@ -17,7 +17,7 @@ from dpboost.audit.network_audit import (
 from dpboost.federated.party import party as party_module
 from dpboost.federated.party.party import OwnRows
 from dpboost.federated.secagg.keys import PairwiseMasks
-from dpboost.federated.training.replay import Result
+from dpboost.federated.training.session_run import Result
 from dpboost.privacy.noise_shares import MaskedShare
 from dpboost.rows.evaluation_queries import ErrorSums, ScoreLabelCounts
 from dpboost.rows.start_queries import RowCount

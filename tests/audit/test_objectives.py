@@ -12,8 +12,8 @@ import pytest
 
 from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.audit.neighbouring_pairs import pair_of
+from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.released_surface import overhear
-from dpboost.audit.replay import replay_pair
 from dpboost.privacy.neighbours import Neighbours
 
 DELTA = 1e-6

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dpboost.audit.fit_variety import other_cases
+from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.public_numbers import CHECK, first_difference, hearing
-from dpboost.audit.replay import replay_pair
 from dpboost.growing.split_gains import value_gains
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.trees.constraints import Constraints

@@ -19,7 +19,7 @@ from dpboost.audit import (
     witnesses,
 )
 from dpboost.audit.boosting_audit import ESTIMATORS, bank, deltas, stale_noise
-from dpboost.audit.transcript import Recorder
+from dpboost.audit.run_trace import Recorder
 from dpboost.audit.witnesses import DELTA
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpboost.federated import LocalLink, PartyLostError, RefusedError
+from dpboost.federated import LocalLink, PartyLostError, PartyRefusedError
 from dpboost.federated.protocol import messages as m
 from tests.unit.federated.channels import agreement, parties_of, recorded, run, tables
 
@@ -139,7 +139,7 @@ def run_tampered(recipe, at, message=None, reply=None):
     links = {1: lambda hub, index: Tampering(hub, index, at, message, reply)}
     started = time.monotonic()
     parties = parties_of(terms, given_rows)
-    with contextlib.suppress(RefusedError, PartyLostError):
+    with contextlib.suppress(PartyRefusedError, PartyLostError):
         run(terms, parties, links, timeout=2)
     assert time.monotonic() - started < SECONDS
 

@@ -153,7 +153,7 @@ def test_its_model_is_that_of_one_process(example, run, tmp_path):
     assert {tuple(one) for one in controller.carried} == {("message",)}
     assert {type(one["message"]) for one in controller.carried} == {bytes}
     # The agreement was used: the same folders begin no second session.
-    assert "RefusedError" in run(SITES).panics[0] or "PartyLostError" in run(SITES).panics[0]
+    assert "PartyRefusedError" in run(SITES).panics[0] or "PartyLostError" in run(SITES).panics[0]
 
 
 @pytest.mark.filterwarnings("ignore")

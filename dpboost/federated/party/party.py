@@ -24,7 +24,7 @@ from dpboost.federated.protocol.agreed_evaluation import EVALUATION, AgreedEvalu
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import Link
 from dpboost.federated.secagg.keys import Identity
-from dpboost.federated.training.replay import Result, check, run_session
+from dpboost.federated.training.session_run import Result, check, run_session
 from dpboost.model_selection.secret_folds import deal_folds
 from dpboost.privacy.randomness import RowCoins
 from dpboost.reporting.certificate import build_hash
@@ -152,7 +152,7 @@ class Party:
         ------
         InvalidParameterError
             If the session began with other rows, another build or other terms.
-        PartyLostError, RefusedError
+        PartyLostError, PartyRefusedError
             Where the session ends without a result. What was charged stays charged.
         """
         facts = {"version": __version__, "build": build_hash(), "rows": self._rows.digest}

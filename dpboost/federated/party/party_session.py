@@ -26,7 +26,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated.party.record_log import RecordLog, append_lines, locked_file
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.hub import Link, RefusedError, SessionEndedError, read
+from dpboost.federated.protocol.hub import Link, PartyRefusedError, SessionEndedError, read
 from dpboost.federated.protocol.messages import Key
 from dpboost.federated.protocol.session import Drawn, Session, signed_hello
 from dpboost.federated.secagg.keys import (
@@ -98,7 +98,7 @@ class PartySession(Session):
         roster = self._exchange(Key(0, "hello"), _NO_DIGEST, lambda: hello, m.Roster)
         self._begin(roster)
         if roster.hellos[self._index].key != key.public:
-            raise RefusedError(
+            raise PartyRefusedError(
                 f"The session has begun with another key of party {self._index}: a party whose "
                 "folder is lost does not take part again.",
                 m.KEYS,
@@ -110,7 +110,7 @@ class PartySession(Session):
         done = m.Done(party=self._index, result=result)
         agreed = self._exchange(Key(self._step + 1, "done"), result, lambda: done, m.Agreed)
         if agreed.result != result:
-            raise RefusedError("The coordinator has come to another result than this party.")
+            raise PartyRefusedError("The coordinator has come to another result than this party.")
 
     def end(self, error: BaseException) -> None:
         """Say that this party does not go on; others hear nothing else of an error."""
@@ -173,7 +173,7 @@ class PartySession(Session):
         deposits = self._exchange(Key(step, "deposit"), digest, lambda: masks.deposit, m.Present)
         roster, least = deposits.parties, agreement.n_parties - agreement.dropouts
         if len(roster) < least or roster[-1] >= agreement.n_parties:
-            raise RefusedError("The coordinator names too few parties, or others than agreed.")
+            raise PartyRefusedError("The coordinator names too few parties, or others than agreed.")
         if self._index not in roster:
             return self._wait_for_sum(digest)
         masks.bind(roster, digest)
@@ -183,7 +183,7 @@ class PartySession(Session):
         try:
             masks.settle(present, least)
         except ValueError:
-            raise RefusedError("The coordinator names others than have deposited.") from None
+            raise PartyRefusedError("The coordinator names others than have deposited.") from None
         unlock = self._exchange(
             Key(step, "endorsed"), digest, lambda: self._endorsed(digest, present), m.Unlock
         )
@@ -191,7 +191,7 @@ class PartySession(Session):
         unlocked = m.Unlocked(party=self._index, pads=masks.unlock())
         summed: m.Sum = self._exchange(Key(step, "unlocked"), digest, lambda: unlocked, m.Sum)
         if summed.parties != present:
-            raise RefusedError("The sum is over other parties than were named.")
+            raise PartyRefusedError("The sum is over other parties than were named.")
         return summed
 
     def _wait_for_sum(self, digest: bytes) -> m.Sum:
@@ -212,7 +212,7 @@ class PartySession(Session):
         fine = fine and set(unlock.signers) <= set(present)
         signed = zip(unlock.signers, unlock.signatures, strict=True)
         if not (fine and all(self._has_signed(*one, digest, present) for one in signed)):
-            raise RefusedError("Too few parties have signed who is present.", m.KEYS)
+            raise PartyRefusedError("Too few parties have signed who is present.", m.KEYS)
 
     def _all_outcomes(self, digest: bytes, drawn: Drawn, draw: Draw) -> m.AllOutcomes:
         def outcomes() -> m.Outcomes:
@@ -241,7 +241,7 @@ class PartySession(Session):
             self._record.send(key, digest, m.encode(message), charges)
         known, body = self._record.sent[key]
         if known != digest:
-            raise RefusedError(
+            raise PartyRefusedError(
                 f"Step {key.step} is not the one for which words were sent before this party was "
                 "started again. It does not go on."
             )

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.hub import Hub, PartyLostError, RefusedError, read
+from dpboost.federated.protocol.hub import Hub, PartyLostError, PartyRefusedError, read
 from dpboost.federated.protocol.messages import Ended, Key
 from dpboost.federated.protocol.session import Drawn, Session, is_outcome
 from dpboost.federated.secagg.release_masks import SealError, among, open_masks
@@ -53,7 +53,7 @@ class CoordinatorSession(Session):
             others = [index for index, one in done.items() if one.result != result]
             if others:
                 text = f"Party {others[0]} has come to another result."
-                raise RefusedError(text, m.DIFFERENT)
+                raise PartyRefusedError(text, m.DIFFERENT)
             return m.Agreed(result=result)
 
         self._reply(key, m.Agreed, agreed)
@@ -101,7 +101,7 @@ class CoordinatorSession(Session):
             found = self._gather(keys["deposit"], m.Deposit, self._there, self._least)
             size = n_parties * ELEMENT_BYTES
             if any({len(each.own), len(each.pairs)} != {size} for each in found.values()):
-                raise RefusedError("A deposit does not have a share for each party.", m.MALFORMED)
+                raise PartyRefusedError("A deposit lacks the share of a party.", m.MALFORMED)
             return m.Present(parties=tuple(found))
 
         roster = self._reply(keys["deposit"], m.Present, deposited, keep=True).parties
@@ -135,7 +135,7 @@ class CoordinatorSession(Session):
             words = self._kept(keys["words"], m.Words, there)
             size = len(deposits) * ELEMENT_BYTES
             if any(len(each.pads) != size for each in unlocked.values()):
-                raise RefusedError("A party has not unlocked a share of each key.", m.MALFORMED)
+                raise PartyRefusedError("A party has not unlocked each key.", m.MALFORMED)
             try:
                 opened = open_masks(
                     deposits,
@@ -145,7 +145,7 @@ class CoordinatorSession(Session):
                     digest=among(digest, roster),
                 )
             except SealError:
-                raise RefusedError(
+                raise PartyRefusedError(
                     "The keys of the masks of a missing party do not open.", m.MALFORMED
                 ) from None
             self._there = set(unlocked)
@@ -169,8 +169,8 @@ class CoordinatorSession(Session):
                     for outcome, (entry, value) in zip(one.outcomes, drawn, strict=True)
                 )
                 if not fine:
-                    raise RefusedError(
-                        f"Party {index} has sent no outcome of the release.", m.MALFORMED
+                    raise PartyRefusedError(
+                        f"Party {index} sent no outcome of the release.", m.MALFORMED
                     )
             parts = zip(*(one.outcomes for one in found.values()), strict=True)
             return m.AllOutcomes(outcomes=tuple(map(np.stack, parts)), parties=tuple(found))
@@ -183,7 +183,7 @@ class CoordinatorSession(Session):
         if others:
             labels = ", ".join(dict.fromkeys(repr(entry.label) for entry, _ in drawn))
             names = ", ".join(map(str, others))
-            raise RefusedError(
+            raise PartyRefusedError(
                 f"The fit of parties {names} differs from that of the coordinator at step "
                 f"{self._step}, the release of {labels}: the terms of the release, a command "
                 "before it or an earlier sum is another one there. Nothing of it was opened.",
@@ -219,7 +219,7 @@ class CoordinatorSession(Session):
         for index, body in bodies.items():
             message = read(body, (expected, m.Absent), f"The message of party {index}")
             if message.party != index:
-                raise RefusedError(
+                raise PartyRefusedError(
                     f"Party {index} has sent the message of another one.", m.MALFORMED
                 )
             # One that is back may have deposited; words and signatures are those of the roster.
@@ -237,7 +237,7 @@ def _added(words: dict[int, m.Words], drawn: Drawn) -> tuple[Any, ...]:
         total = np.zeros(value.shape, dtype=np.uint64)
         for index, one in words.items():
             if len(one.words) != len(drawn) or one.words[position].shape != value.shape:
-                raise RefusedError(f"Party {index} has sent words of another shape.", m.MALFORMED)
+                raise PartyRefusedError(f"Party {index} sent words of another shape.", m.MALFORMED)
             total += one.words[position]
         totals.append(total.view(np.int64))
     return tuple(totals)

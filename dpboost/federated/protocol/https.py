@@ -28,7 +28,7 @@ from urllib.parse import unquote, urlsplit
 from dpboost._utils.validation import InvalidParameterError, check_real, refuse
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.agreement import FINGERPRINT, Agreement
-from dpboost.federated.protocol.hub import Hub, PartyLostError, RefusedError
+from dpboost.federated.protocol.hub import Hub, PartyLostError, PartyRefusedError
 from dpboost.federated.protocol.messages import Key
 from dpboost.federated.protocol.session import signed_hello
 from dpboost.federated.secagg.keys import UntrustedKeyError, check_signature
@@ -245,7 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._reply(_OK)
         try:
             reply = self._server.hub.receive(party, key, body, HELD)
-        except RefusedError:
+        except PartyRefusedError:
             return self._reply(409)
         return self._reply(_NO_CONTENT) if reply is None else self._reply(_OK, reply)
 
@@ -342,12 +342,12 @@ class HttpsLink:
             if status == _OK:
                 return content
             if status != _NO_CONTENT:
-                raise RefusedError(f"The coordinator refuses this party's message ({status}).")
+                raise PartyRefusedError(f"The coordinator refuses this party's message ({status}).")
             deadline = time.monotonic() + self._timeout
 
     def fail(self) -> None:
         """Say that this party does not go on."""
-        with suppress(OSError, http.client.HTTPException, RefusedError):
+        with suppress(OSError, http.client.HTTPException, PartyRefusedError):
             self._request(f"0/{m.FAIL}", b"")
         self._drop()
 
@@ -364,7 +364,7 @@ class HttpsLink:
             response = connection.getresponse()
             content = response.read(m.MOST_BYTES + 1)
         if len(content) > m.MOST_BYTES:
-            raise RefusedError("The coordinator's reply is too long.")
+            raise PartyRefusedError("The coordinator's reply is too long.")
         return response.status, content
 
     def _check_peer(self, connection: Any) -> None:
@@ -375,9 +375,9 @@ class HttpsLink:
         name = _name_of(connection.getpeercert())
         _log.info("connected to %s, certificate SHA-256 %s", name, found)
 
-    def _stranger(self, why: str) -> RefusedError:
+    def _stranger(self, why: str) -> PartyRefusedError:
         self._drop()
-        return RefusedError(
+        return PartyRefusedError(
             f"Who answers at {self._host}:{self._port} is not the coordinator of the agreement, "
             f"{self._pin!r}: {why}. Nothing was sent."
         )

@@ -21,7 +21,7 @@ class PartyLostError(RuntimeError):
     """Too few parties are there: the session ends, and what was charged stays charged."""
 
 
-class RefusedError(RuntimeError):
+class PartyRefusedError(RuntimeError):
     """A message is none, or the session has ended.
 
     Attributes
@@ -35,7 +35,7 @@ class RefusedError(RuntimeError):
         self.code = code
 
 
-class SessionEndedError(RefusedError):
+class SessionEndedError(PartyRefusedError):
     """The coordinator has ended the session."""
 
     def __init__(self, ended: Ended) -> None:
@@ -108,7 +108,7 @@ class Hub:
             if key not in self._replies and self._ended is None:
                 own = self._bodies.setdefault(key, {})
                 if own.setdefault(party, body) != body:
-                    raise RefusedError(f"Party {party} has sent two messages for one step.")
+                    raise PartyRefusedError(f"Party {party} has sent two messages for one step.")
                 self._failed.discard(party)
                 self._changed.notify_all()
             self._changed.wait_for(lambda: self._ended or key in self._replies, seconds)
@@ -227,5 +227,5 @@ def read(content: bytes, expected: Any, what: str) -> Any:
     if isinstance(found, Ended):
         raise SessionEndedError(found)
     if not isinstance(found, expected):
-        raise RefusedError(f"{what} is not a message that belongs here.", m.MALFORMED)
+        raise PartyRefusedError(f"{what} is not a message that belongs here.", m.MALFORMED)
     return found

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.hub import RefusedError
+from dpboost.federated.protocol.hub import PartyRefusedError
 from dpboost.federated.secagg.keys import UntrustedKeyError, check_signature
 from dpboost.federated.secagg.release_masks import statement
 from dpboost.privacy.ledger import Ledger, Release
@@ -141,7 +141,7 @@ class Session(ABC):
             own = (len(parties), *outcome.shape[1:]) == outcome.shape
             fine = fine and own and all(is_outcome(one, mechanism, shape) for one in outcome)
         if not fine:
-            raise RefusedError(
+            raise PartyRefusedError(
                 f"Step {self._step} of the session has an outcome that no rows can give.",
                 m.IMPOSSIBLE,
             )
@@ -161,7 +161,7 @@ class Session(ABC):
                 check_signature(identity, signed_hello(hello), hello.signature)
         except UntrustedKeyError as error:
             text = f"The keys of the parties are not to be trusted. {error}"
-            raise RefusedError(text, m.KEYS) from None
+            raise PartyRefusedError(text, m.KEYS) from None
         found = hashlib.sha256(agreement.digest)
         for hello in hellos:
             found.update(signed_hello(hello))

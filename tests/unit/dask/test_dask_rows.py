@@ -22,7 +22,7 @@ from dpboost import DPBoostRegressor, InvalidParameterError  # noqa: E402
 from dpboost.dask import DaskDPBoostRegressor, FitFailedError, dask_rows, fit  # noqa: E402
 from dpboost.dask.partial_sums import Partial, merge  # noqa: E402
 from dpboost.dask.partition_reader import Fingerprint, Site  # noqa: E402
-from dpboost.dask.worker_state import Message  # noqa: E402
+from dpboost.dask.worker_state import WorkerMessage  # noqa: E402
 from dpboost.privacy.ledger import Ledger  # noqa: E402
 from dpboost.training.privacy_params import NotPrivateWarning  # noqa: E402
 from dpboost.training.public_schema import UndeclaredWarning  # noqa: E402
@@ -267,7 +267,7 @@ def test_a_fit_that_never_gets_its_sums_fails(client, monkeypatch):
 
 def _always_behind(cells, packed):
     behind = {cell.partition: 0 for cell in cells}
-    release = Message.unpack(packed).release
+    release = WorkerMessage.unpack(packed).release
     return Partial(release=release, counted=frozenset(), answer=None, behind=behind)
 
 

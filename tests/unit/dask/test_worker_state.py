@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
 from dpboost._utils.threads import Threads  # noqa: E402
-from dpboost.dask.worker_state import Cell, DealByKey, Message, answer_again, ask  # noqa: E402
+from dpboost.dask.worker_state import Cell, DealByKey, WorkerMessage, answer_again, ask  # noqa: E402
 from dpboost.privacy.randomness import Entropy  # noqa: E402
 
 
@@ -53,7 +53,7 @@ ORDERS = [Note("a"), Note("b"), Note("c")]
 
 def told(cell, first, orders, query=None, *, n_threads=1, remembered=False):
     """Return what a cell answers to a message."""
-    message = Message(
+    message = WorkerMessage(
         release=5,
         first=first,
         orders=orders,
@@ -97,7 +97,7 @@ def test_a_question_that_is_remembered_counts_as_an_order():
 def test_a_worker_adds_up_its_partitions_and_names_those_behind(monkeypatch):
     monkeypatch.setattr("dpboost.dask.worker_state._threads", lambda: 1)
     cells = [Cell(number, Rows(), position) for number, position in enumerate((1, 0, 1))]
-    message = Message(release=5, first=1, orders=[Note("b")], query=Count(), remembered=False)
+    message = WorkerMessage(release=5, first=1, orders=[Note("b")], query=Count(), remembered=False)
     found = ask(cells, message.pack())
     assert (found.release, found.counted, found.behind) == (5, {0, 2}, {1: 0})
     assert found.answer == [2]

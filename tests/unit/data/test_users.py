@@ -13,7 +13,7 @@ import scipy.sparse
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.audit.neighbouring_pairs import Pair
-from dpboost.audit.replay import replay_pair
+from dpboost.audit.pair_replay import replay_pair
 from dpboost.data.users import earliest_rows, first_rows, read_users, sample_rows, take_rows
 from dpboost.privacy.ledger import Ledger
 

@@ -12,7 +12,7 @@ from sklearn import metrics
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.audit.neighbouring_pairs import pair_of
-from dpboost.audit.replay import replay_pair
+from dpboost.audit.pair_replay import replay_pair
 from dpboost.data.table import read_table
 from dpboost.estimators.evaluation_sets import Metrics, PublicScores
 from dpboost.privacy.ledger import Ledger

@@ -5,10 +5,10 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from dpboost.federated import PartyLostError, RefusedError, outcome_of
+from dpboost.federated import PartyLostError, PartyRefusedError, outcome_of
 from dpboost.federated.carried import Mailbox, coordinate_carried
 from dpboost.federated.protocol.messages import Key
-from dpboost.federated.training.replay import text_of
+from dpboost.federated.training.session_run import text_of
 from tests.unit.federated.channels import agreement, parties_of, run, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -70,7 +70,7 @@ def test_a_party_that_fails_ends_the_session_for_all():
     carrier.boxes[1].fail()
     carrier.boxes[1]._out.get(timeout=5)  # its hello is not sent
     carrier.boxes[1].exchange = lambda task, seconds: b"{}"
-    with pytest.raises((PartyLostError, RefusedError)):
+    with pytest.raises((PartyLostError, PartyRefusedError)):
         coordinate_carried(terms, carrier, timeout=1)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpboost.audit.neighbouring_pairs import pair_of
-from dpboost.audit.replay import replay_pair
+from dpboost.audit.pair_replay import replay_pair
 from dpboost.data.table import read_table
 from dpboost.federated import simulate
 from dpboost.federated.training.agreed_fit import agreed_privacy, train_agreed

@@ -15,7 +15,7 @@ from dpboost.federated import Party
 from dpboost.federated.party import party_session
 from dpboost.federated.party.party_session import folder_of
 from dpboost.federated.training.agreed_fit import party_report
-from dpboost.federated.training.replay import text_of
+from dpboost.federated.training.session_run import text_of
 from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.channels import Script, agreement, in_thread, script
 

@@ -15,7 +15,7 @@ from dpboost.local.cell_means import (
     shrunk_means,
 )
 from dpboost.local.collection import ReportPlan
-from dpboost.local.labels import ClassLabels, NumericLabels
+from dpboost.local.label_levels import ClassLabels, NumericLabels
 from dpboost.local.randomizer import ReportNoise
 from dpboost.privacy.randomness import Entropy
 

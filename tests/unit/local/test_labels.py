@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpboost import InvalidParameterError
-from dpboost.local.labels import ClassLabels, NumericLabels, labels_from_dict, score_grid
+from dpboost.local.label_levels import ClassLabels, NumericLabels, labels_from_dict, score_grid
 
 
 def test_labels_are_clipped_and_placed():

@@ -9,7 +9,7 @@ import pytest
 
 from dpboost import InvalidParameterError
 from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding
-from dpboost.local.labels import ClassLabels, NumericLabels
+from dpboost.local.label_levels import ClassLabels, NumericLabels
 from dpboost.local.randomizer import ONE_RECORD, MalformedReportError
 from dpboost.local.registry import MECHANISMS, find_randomiser, response_is_better
 from dpboost.privacy.randomness import Entropy

@@ -14,7 +14,7 @@ from dpboost._kernels.entropy import SystemEntropy
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.local.exact_probability import ONE, exp_below
 from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding, unpack
-from dpboost.local.labels import POSITION_BITS, ClassLabels, NumericLabels
+from dpboost.local.label_levels import POSITION_BITS, ClassLabels, NumericLabels
 from dpboost.local.lpdt_mechanism import LABEL_UNITS
 from dpboost.local.randomizer import ONE_RECORD
 from dpboost.local.registry import find_randomiser

@@ -16,7 +16,7 @@ from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.budget_split import divide
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.best import BEST, build, defaults
-from dpboost.recipes.best_rules import BY_SIGN, BY_SIZE, MOST_ROUNDS, Line, Steps
+from dpboost.recipes.best_rules import BY_SIGN, BY_SIZE, MOST_ROUNDS, LineRule, StepRule
 from dpboost.recipes.recipe import PublicFacts, Setting
 
 # Rows times epsilon from which on a rule holds.
@@ -42,10 +42,10 @@ def facts(rows_times_epsilon, loss=SQUARED, delta=1e-6, n_features=5):
 
 
 def test_a_rule_is_a_constant_steps_or_a_line_on_logarithmic_axes():
-    line = Line({10: 1.0, 1000: 100.0})
+    line = LineRule({10: 1.0, 1000: 100.0})
     assert [line(known) for known in (0, 10, 1000, math.inf)] == [1.0, 1.0, 100.0, 100.0]
     assert line(100) == pytest.approx(10.0, rel=1e-12)
-    steps = Steps({0: 7, 10: 8, 100: line})
+    steps = StepRule({0: 7, 10: 8, 100: line})
     assert [steps(known) for known in (0, 9.99, 10, 99.9)] == [7, 7, 8, 8]
     assert steps(100) == line(100)
 

@@ -15,7 +15,7 @@ from dpboost.federated import (
     LocalLink,
     Party,
     PartyLostError,
-    RefusedError,
+    PartyRefusedError,
     SessionEndedError,
 )
 from dpboost.federated.party import party_session
@@ -26,7 +26,7 @@ from dpboost.federated.protocol import session as session_module
 from dpboost.federated.protocol.agreement import AgreedFolds
 from dpboost.federated.protocol.messages import Key
 from dpboost.federated.secagg.secret_shares import elements
-from dpboost.federated.training.replay import text_of
+from dpboost.federated.training.session_run import text_of
 from dpboost.privacy.noise_shares import MaskedShare
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.raw_rows import RawRows
@@ -92,7 +92,7 @@ def test_keys_carry_the_signatures_of_the_agreed_identities():
 
     agreed = terms(identities=[one.public for one in identities])
     links = {0: lambda hub, index: Changing(hub, index, swap)}
-    with pytest.raises(RefusedError, match="not to be trusted"):
+    with pytest.raises(PartyRefusedError, match="not to be trusted"):
         run(agreed, parties_of(agreed, GIVEN, identities), links)
 
 
@@ -120,7 +120,7 @@ def test_keys_that_are_not_those_of_the_parties_end_the_session(wrong):
         return m.encode(m.Roster(hellos=(first, second, third)))
 
     links = {0: lambda hub, index: Changing(hub, index, change)}
-    with pytest.raises((RefusedError, ValueError), match="trusted|is none"):
+    with pytest.raises((PartyRefusedError, ValueError), match="trusted|is none"):
         run(agreed, parties, links, timeout=2)
 
 
@@ -128,7 +128,7 @@ def test_another_agreement_of_one_party_ends_the_session():
     agreed = terms()
     parties = parties_of(agreed, GIVEN)
     parties[1] = Party(1, *GIVEN[1], agreement=replace(agreed, epsilon=9.0))
-    with pytest.raises(RefusedError, match="same agreement"):
+    with pytest.raises(PartyRefusedError, match="same agreement"):
         run(agreed, parties)
 
 
@@ -153,7 +153,7 @@ def test_a_party_that_rounds_differently_ends_the_fit_by_name_of_the_step(monkey
     agreed = terms()
     rounded_differently(monkeypatch, 1)
     message = "parties 1 differs from that of the coordinator at step 4, the release of 'leaf sums'"
-    with pytest.raises(RefusedError, match=message) as caught:
+    with pytest.raises(PartyRefusedError, match=message) as caught:
         run(agreed, parties_of(agreed, GIVEN))
     assert caught.value.code == m.DIFFERENT
 
@@ -330,7 +330,7 @@ def test_a_party_whose_folder_is_lost_stays_lost(tmp_path):
     with pytest.raises(PartyLostError):
         run(agreed, parties_of(agreed, GIVEN, folder=tmp_path), links, hub=hub)
     shutil.rmtree(tmp_path / "1")
-    with pytest.raises(RefusedError, match="another key of party 1"):
+    with pytest.raises(PartyRefusedError, match="another key of party 1"):
         run(
             agreed,
             parties_of(agreed, GIVEN, folder=tmp_path),
@@ -649,7 +649,7 @@ def test_sums_that_no_rows_can_give_end_the_fit(wrong):
 
     agreed = terms()
     links = {0: lambda hub, index: Changing(hub, index, change)}
-    with pytest.raises(RefusedError, match="no rows can give|belongs here"):
+    with pytest.raises(PartyRefusedError, match="no rows can give|belongs here"):
         run(agreed, parties_of(agreed, GIVEN), links, timeout=5)
 
 
@@ -662,7 +662,7 @@ def test_different_sums_for_different_parties_are_seen_at_the_next_step():
 
     agreed = terms()
     links = {0: lambda hub, index: Changing(hub, index, change)}
-    with pytest.raises(RefusedError, match="parties 0 differs .* at step 3"):
+    with pytest.raises(PartyRefusedError, match="parties 0 differs .* at step 3"):
         run(agreed, parties_of(agreed, GIVEN), links)
 
 
@@ -676,7 +676,7 @@ def test_an_old_reply_is_seen():
     agreed = terms()
     links = {0: lambda hub, index: Changing(hub, index, change)}
     # Of another shape it is seen at once.
-    with pytest.raises(RefusedError, match="parties 0 differs .* at step 5|no rows can give"):
+    with pytest.raises(PartyRefusedError, match="parties 0 differs .* at step 5|no rows can give"):
         run(agreed, parties_of(agreed, GIVEN), links)
 
 
@@ -688,7 +688,7 @@ def test_what_is_no_reply_ends_the_fit(body):
             hub, index, lambda key, reply: body if key == Key(2, "words") else reply
         )
     }
-    with pytest.raises(RefusedError):
+    with pytest.raises(PartyRefusedError):
         run(agreed, parties_of(agreed, GIVEN), links, timeout=5)
 
 
@@ -736,7 +736,7 @@ def test_a_party_that_lies_ends_the_fit_or_spoils_it(wrong, code):
             own = replace(agreed, nonce=f"{agreed.nonce} {number}")
             run(own, parties_of(own, GIVEN), links)
 
-    with pytest.raises(PartyLostError if code == m.LOST else RefusedError) as caught:
+    with pytest.raises(PartyLostError if code == m.LOST else PartyRefusedError) as caught:
         several_fits()
     assert code in (None, getattr(caught.value, "code", m.LOST))
 

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.certificates import write_certificates
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated import Hub, Identity, PartyLostError, RefusedError
+from dpboost.federated import Hub, Identity, PartyLostError, PartyRefusedError
 from dpboost.federated.protocol import https
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.https import (
@@ -25,7 +25,7 @@ from dpboost.federated.protocol.https import (
 )
 from dpboost.federated.protocol.messages import Key
 from dpboost.federated.protocol.session import signed_hello
-from dpboost.federated.training.replay import text_of
+from dpboost.federated.training.session_run import text_of
 from tests.unit.federated.channels import agreement, parties_of, run, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -178,7 +178,7 @@ def test_a_party_sends_nothing_to_another_coordinator(folder, terms, identities,
     other = Listening(Hub(), terms, ("127.0.0.1", 0), context(folder, name, server=True))
     try:
         own = link(folder, other, 0, terms)
-        with pytest.raises(RefusedError, match="not the coordinator of the agreement"):
+        with pytest.raises(PartyRefusedError, match="not the coordinator of the agreement"):
             own.post(Key(0, "hello"), hello_of(folder, terms, identities, 0))
         assert heard == []
     finally:
@@ -189,7 +189,9 @@ def test_a_coordinator_may_be_pinned_by_its_certificate(folder, terms, identitie
     right = https.FINGERPRINT + fingerprint(folder / "coordinator.pem")
     wrong = https.FINGERPRINT + fingerprint(folder / "stranger.pem")
     body = hello_of(folder, terms, identities, 0)
-    with pytest.raises(RefusedError, match=r"its certificate has the SHA-256 .*Nothing was sent"):
+    with pytest.raises(
+        PartyRefusedError, match=r"its certificate has the SHA-256 .*Nothing was sent"
+    ):
         link(folder, server, 0, replace(terms, coordinator=wrong)).post(Key(0, "hello"), body)
     server.hub.answer(Key(0, "hello"), b"roster")
     own = link(folder, server, 0, replace(terms, coordinator=right))
@@ -199,7 +201,7 @@ def test_a_coordinator_may_be_pinned_by_its_certificate(folder, terms, identitie
 def attempt(folder, server, terms, party, name, body, key=HELLO):
     try:
         return link(folder, server, party, terms, name, timeout=0.5).post(key, body)
-    except (RefusedError, PartyLostError) as error:
+    except (PartyRefusedError, PartyLostError) as error:
         return error
 
 
@@ -209,13 +211,13 @@ def test_nobody_takes_the_place_of_a_party(folder, terms, identities, server, na
     stolen = hello_of(folder, terms, [Identity() for _ in range(3)], 0, name)
     for said in (body, stolen, b"", b"{}"):
         error = attempt(folder, server, terms, 0, name, said)
-        assert isinstance(error, (RefusedError, PartyLostError))
+        assert isinstance(error, (PartyRefusedError, PartyLostError))
     assert server.hub.bodies(Key(0, "hello")) == {}
     # The party itself is heard, and afterwards nobody else is in its name.
     server.hub.answer(Key(0, "hello"), b"roster")
     assert attempt(folder, server, terms, 0, "party0", body) == b"roster"
     words = attempt(folder, server, terms, 0, name, b"words", Key(1, "words"))
-    assert isinstance(words, (RefusedError, PartyLostError))
+    assert isinstance(words, (PartyRefusedError, PartyLostError))
     assert server.hub.bodies(Key(1, "words")) == {}
 
 
@@ -244,7 +246,7 @@ def test_parties_are_known_again_after_the_coordinator_was_started_again(
         own = attempt(folder, server, terms, 1, "party1", b"words", Key(1, "words"))
         assert own == b"sum"
         other = attempt(folder, server, terms, 1, "party2", b"words", Key(1, "words"))
-        assert isinstance(other, RefusedError)
+        assert isinstance(other, PartyRefusedError)
     finally:
         server.close()
 

@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated import Hub, LocalLink, PartyLostError, RefusedError, SessionEndedError
+from dpboost.federated import Hub, LocalLink, PartyLostError, PartyRefusedError, SessionEndedError
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.hub import read
 from dpboost.federated.protocol.messages import Ended, Key
@@ -37,7 +37,7 @@ def test_a_message_is_taken_once():
     hub = Hub()
     assert hub.receive(0, ONE, b"a", 0.0) is None
     assert hub.receive(0, ONE, b"a", 0.0) is None
-    with pytest.raises(RefusedError, match="Party 0 has sent two messages"):
+    with pytest.raises(PartyRefusedError, match="Party 0 has sent two messages"):
         hub.receive(0, ONE, b"b", 0.0)
     assert hub.gather(ONE, [0], 1, 0.0) == {0: b"a"}
 
@@ -98,5 +98,5 @@ def test_another_process_goes_on_with_the_replies(tmp_path):
     "content", [b"", b"{", m.encode({"a": 1}), m.encode(m.Present(parties=(1,)))]
 )
 def test_other_messages_are_refused(content):
-    with pytest.raises(RefusedError, match="The reply is not a message"):
+    with pytest.raises(PartyRefusedError, match="The reply is not a message"):
         read(content, m.Sum, "The reply")

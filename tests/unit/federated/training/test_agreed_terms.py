@@ -7,8 +7,8 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.pooled_rows import Sites
-from dpboost.audit.replay import replay_pair
 from dpboost.federated import FederatedBoostingRegressor, Party
 from dpboost.federated.party import party as party_module
 from dpboost.federated.party.party import OwnRows

@@ -96,7 +96,7 @@ class KernelCall:
 
 
 @dataclass(eq=False)
-class Line:
+class TracedRelease:
     """One release: its entry in the ledger, what was handed over, drawn, and came out."""
 
     entry: LedgerEntry
@@ -133,7 +133,7 @@ class CoinRequest:
 
 
 @dataclass(eq=False)
-class Transcript:
+class RunTrace:
     """All releases of a run, the coins of its rows, and what was noticed on the way.
 
     Parameters
@@ -142,19 +142,19 @@ class Transcript:
         Who each row of the table is; neighbours share the ids of the rows they share.
     ledger : Ledger or None
         The last one of ``ledgers``, which are in the order in which they were opened.
-    children : list of Transcript
+    children : list of RunTrace
         Of further ledgers, where a run opens several.
     values : list of (str, value)
         Public values that were chosen on the way, such as the name of a holdout.
     """
 
     ids: NDArray[np.int64]
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TracedRelease] = field(default_factory=list)
     coins: list[CoinRequest] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     ledger: Ledger | None = None
     ledgers: list[Ledger] = field(default_factory=list)
-    children: list[Transcript] = field(default_factory=list)
+    children: list[RunTrace] = field(default_factory=list)
     public_calls: list[Call] = field(default_factory=list)
     values: list[tuple[str, Any]] = field(default_factory=list)
     # What the run let out, or how it ended.
@@ -246,7 +246,7 @@ class Recorder:
         Who each row of the table is.
     n_ids : int, optional
         Coins are tossed for the ids below this, so that the neighbours find theirs.
-    source : Transcript, optional
+    source : RunTrace, optional
         The run whose outcomes are forced and whose coins are used.
     steering : Steering, optional
         Outcomes to force in a run that is recorded.
@@ -262,7 +262,7 @@ class Recorder:
         ids: Sequence[int] | NDArray[np.int64],
         *,
         n_ids: int | None = None,
-        source: Transcript | None = None,
+        source: RunTrace | None = None,
         steering: Steering | None = None,
         coin: float | None = None,
         entropy: Entropy | None = None,
@@ -271,7 +271,7 @@ class Recorder:
     ) -> None:
         self._nested = nested
         self._children: list[Recorder] = []
-        self.transcript = Transcript(np.asarray(ids, dtype=np.int64))
+        self.transcript = RunTrace(np.asarray(ids, dtype=np.int64))
         self._all_ids = self.transcript.ids
         self._several = several
         # Who the rows are that were set aside, until they are asked for.
@@ -283,11 +283,11 @@ class Recorder:
         self._steering = dict(steering or {})
         self._coin = coin
         self._entropy = entropy
-        self._line: Line | None = None
+        self._line: TracedRelease | None = None
         self._seen: dict[str, int] = {}
 
     @contextmanager
-    def watching(self) -> Iterator[Transcript]:
+    def watching(self) -> Iterator[RunTrace]:
         """Listen to the fits inside; exactly one ledger may be opened."""
         original = PrivacyRequest.ledger
 
@@ -407,7 +407,7 @@ class Recorder:
     ) -> NDArray[Any]:
         """Draw or force the outcome of an entry, and write the line."""
         own = next(n for n, each in enumerate(self.transcript.ledgers) if each is ledger)
-        line = Line(entry, ledger=own, value=value)
+        line = TracedRelease(entry, ledger=own, value=value)
         number = len(self.transcript.lines)
         self.transcript.lines.append(line)
         recorded = self._recorded_line(line, number)
@@ -421,7 +421,7 @@ class Recorder:
         self._check_outcome(line, recorded, outcome)
         return outcome
 
-    def _recorded_line(self, line: Line, number: int) -> Line | None:
+    def _recorded_line(self, line: TracedRelease, number: int) -> TracedRelease | None:
         """Return the line to be replayed, which must be the same entry."""
         if self._source is None:
             return None
@@ -435,7 +435,9 @@ class Recorder:
             raise DivergenceError("public path", line.where, "another charge or sensitivity")
         return recorded
 
-    def _check_outcome(self, line: Line, recorded: Line | None, outcome: NDArray[Any]) -> None:
+    def _check_outcome(
+        self, line: TracedRelease, recorded: TracedRelease | None, outcome: NDArray[Any]
+    ) -> None:
         """Refuse outcomes that did not come out of the kernels, unless both runs share them."""
         if recorded is not None and len(line.calls) < len(recorded.calls):
             raise DivergenceError("kernel inputs", line.where, "a kernel was not called")
@@ -492,7 +494,7 @@ class Recorder:
 
     def _force(
         self,
-        line: Line,
+        line: TracedRelease,
         name: str,
         given: NDArray[np.int64],
         integers: tuple[int, ...],

@@ -14,7 +14,7 @@ from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.audit.output_distributions import CallLoss, call_loss
 from dpboost.audit.public_numbers import CHECK as PUBLIC_NUMBERS
 from dpboost.audit.public_numbers import first_difference
-from dpboost.audit.transcript import DivergenceError, Line, Recorder, Transcript, Violation
+from dpboost.audit.run_trace import DivergenceError, Recorder, RunTrace, TracedRelease, Violation
 from dpboost.privacy.ledger import Ledger, Scope
 from dpboost.privacy.randomness import Entropy
 
@@ -166,7 +166,7 @@ def replay_pair(
 
 def run_both(
     fit: Fit, pair: Pair, *, seed: int | None, several: bool = False, nested: bool = False
-) -> tuple[Transcript, Transcript, list[Violation]]:
+) -> tuple[RunTrace, RunTrace, list[Violation]]:
     """Record a fit on the first table, replay it on the second, and return what was noticed."""
     entropy = None if seed is None else Entropy.seeded(seed)
     options: dict[str, Any] = {"entropy": entropy, "several": several, "nested": nested}
@@ -183,7 +183,7 @@ def run_both(
     return first, second, violations
 
 
-def _run_watched(fit: Fit, recorder: Recorder, X: Any, y: Any) -> Transcript:
+def _run_watched(fit: Fit, recorder: Recorder, X: Any, y: Any) -> RunTrace:
     """Run a fit under a recorder; an error is a result, for it leaves the process as well."""
     transcript = recorder.transcript
     try:
@@ -200,7 +200,7 @@ def words_of(error: Exception | None) -> str:
 
 
 def weigh(
-    first: Transcript, second: Transcript, ledger: Ledger, violations: list[Violation]
+    first: RunTrace, second: RunTrace, ledger: Ledger, violations: list[Violation]
 ) -> list[EntryLoss]:
     """Return the loss of every line, or none when one run stopped early."""
     if len(first.lines) != len(second.lines):
@@ -226,7 +226,7 @@ def weigh(
     return result
 
 
-def _cost(line: Line, losses: Sequence[CallLoss], privacy_measure: str) -> float:
+def _cost(line: TracedRelease, losses: Sequence[CallLoss], privacy_measure: str) -> float:
     r"""Return what a release costs on this pair, in the unit of the accountant.
 
     Pure epsilon is the largest absolute loss. Under concentrated privacy Gaussian noise costs
@@ -247,7 +247,7 @@ def _cost(line: Line, losses: Sequence[CallLoss], privacy_measure: str) -> float
     return shifts / 2 + largest**2 / 2
 
 
-def _capacity(runs: Sequence[Transcript]) -> float:
+def _capacity(runs: Sequence[RunTrace]) -> float:
     """Return what all ledgers may spend together: a row is in all further ones but one."""
     first, *rest = (float(run.ledger.capacity) for run in runs if run.ledger is not None)
     return first + sum(rest) * (len(rest) - 1) / max(len(rest), 1)
@@ -306,7 +306,7 @@ def _scopes(scope: Scope) -> list[Scope]:
     return [scope, *(inner for child in scope.children.values() for inner in _scopes(child))]
 
 
-def compare_public_calls(first: Transcript, second: Transcript) -> list[Violation]:
+def compare_public_calls(first: RunTrace, second: RunTrace) -> list[Violation]:
     """Compare what public functions were handed, whether or not it shows in the end."""
     number = first_difference(first.public_calls, second.public_calls)
     if number is None:
@@ -315,7 +315,7 @@ def compare_public_calls(first: Transcript, second: Transcript) -> list[Violatio
     return [Violation(PUBLIC_NUMBERS, where, "handed other numbers on the other table")]
 
 
-def compare_runs(first: Transcript, second: Transcript) -> list[Violation]:
+def compare_runs(first: RunTrace, second: RunTrace) -> list[Violation]:
     """Compare everything that leaves the process, errors included."""
     seen, other = first.shown, second.shown
     ours, theirs = words_of(first.error), words_of(second.error)
