@@ -153,12 +153,13 @@ def _cells(
     growing: GrowingTree, node: NDArray[np.int64], depth: int
 ) -> tuple[NDArray[np.int64], int]:
     """Return the cell of each row in the tree as it was at a depth, and how many there were."""
-    at = node
-    while (growing.depth[at] > depth).any():
-        at = np.where(growing.depth[at] > depth, growing.parent[at], at)
-    leaf = np.isin(np.arange(growing.n_nodes), growing.leaves)
-    cells = np.flatnonzero((growing.depth == depth) | (leaf & (growing.depth < depth)))
-    return np.searchsorted(cells, at), len(cells)
+    depths, parent = growing.depth, growing.parent
+    cells = growing.leaves[depths[growing.leaves] < depth]
+    cells = np.sort(np.append(cells, np.flatnonzero(depths == depth)))
+    above = np.arange(growing.n_nodes)
+    while (deeper := depths[above] > depth).any():
+        above = np.where(deeper, parent[above], above)
+    return np.searchsorted(cells, above)[node], len(cells)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

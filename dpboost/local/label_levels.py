@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -185,8 +185,3 @@ def score_grid(labels: Labels) -> tuple[str, float]:
     if labels.n_levels == 2:
         return LogisticLoss.objective, LogisticLoss.unit
     return f"multiclass num_class:{labels.n_levels}", LogisticLoss.unit
-
-
-def plain_classes(classes: Sequence[Any]) -> tuple[Any, ...]:
-    """Return numpy's scalars as Python's own."""
-    return tuple(value.item() if isinstance(value, np.generic) else value for value in classes)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.binner import Binner
 from dpboost.data.table import Table, read_table
-from dpboost.local.label_levels import ClassLabels, Labels, NumericLabels, plain_classes
+from dpboost.local.label_levels import ClassLabels, Labels, NumericLabels
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import CATEGORY, Candidates
@@ -27,7 +27,7 @@ def public_labels(
 ) -> Labels:
     """Return the scale of the labels: declared, or taken from the public ones."""
     if classes is not None:
-        return ClassLabels(classes=plain_classes(classes))
+        return ClassLabels(classes=tuple(classes))
     bounds = schema.label_bounds if label_bounds is None else label_bounds
     if bounds is None:
         public = NumericLabels(lower=0.0, upper=1.0).read(y)
