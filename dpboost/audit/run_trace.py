@@ -25,7 +25,7 @@ from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.recording import Recording
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.privacy.stability_histogram import NameCounts
-from dpboost.training import local_rows
+from dpboost.training import local_fit
 from dpboost.training.privacy_params import PrivacyRequest
 
 #: Places of the entries that two stability histograms share, in the first and in the second one.
@@ -295,7 +295,7 @@ class Recorder:
             return self.attach(original(request, *arguments, **options))
 
         set_aside, held_out = Claim.set_aside, Budget.held_out
-        that_stop = local_rows.rows_that_stop
+        that_stop = local_fit.rows_that_stop
 
         def narrowed(claim: Claim, *arguments: Any) -> NDArray[np.intp]:
             trained = set_aside(claim, *arguments)
@@ -319,7 +319,7 @@ class Recorder:
             stack.enter_context(mock.patch.object(PrivacyRequest, "ledger", ledger))
             stack.enter_context(mock.patch.object(Claim, "set_aside", narrowed))
             stack.enter_context(mock.patch.object(Budget, "held_out", found))
-            stack.enter_context(mock.patch.object(local_rows, "rows_that_stop", stopping))
+            stack.enter_context(mock.patch.object(local_fit, "rows_that_stop", stopping))
             stack.enter_context(mock.patch.object(Recording, "value", self._public_values()))
             for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
                 spy = kind(getattr(mechanisms, name), self)

@@ -65,7 +65,7 @@ class Asked:
     fit : mapping
         What LightGBM's ``fit`` would read, by its canonical names.
     given : mapping
-        Its parameters that the user has set.
+        Parameters of the recipe that the user has set.
     stopping : int, optional
         Rounds without an improvement after which rows held out end training.
     continues : bool

@@ -25,10 +25,11 @@ from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.held_out_rows import HeldOutRows, QuantileBalance
 from dpboost.training.continuation import Continuation
 from dpboost.training.fitted_model import FittedModel
-from dpboost.training.local_rows import HELD_OUT
 from dpboost.trees.calibration import Calibration
 from dpboost.trees.ensemble import Ensemble
 
+#: Chance of a row, or of a user, to be set aside.
+HELD_OUT = 0.3
 # Steps of the search; thresholds are a power of two many.
 _STEPS = 12
 # Widths of intervals go down to this part of the label range.

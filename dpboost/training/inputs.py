@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,21 @@ class Reading:
     zero_as_missing: bool = False
     may_be_empty: bool = False
     lists_assumed: bool = False
+
+
+class AsideRows(NamedTuple):
+    """Rows that train nothing.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+    reading : Reading
+        How the table is to be read.
+    """
+
+    X: Any
+    labels: NDArray[Any]
+    reading: Reading
 
 
 def read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:

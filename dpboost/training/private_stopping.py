@@ -25,8 +25,7 @@ from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.recipes.recipe import Setting
 from dpboost.rows.loss_change import LossChange, TwiceJudged
 from dpboost.schema import ResolvedSchema, Schema
-from dpboost.training.inputs import read
-from dpboost.training.local_rows import AsideRows
+from dpboost.training.inputs import AsideRows, read
 from dpboost.training.request import FitRequest, TrainingCallback
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.tree import Tree

@@ -32,9 +32,9 @@ POSITIONS = {
     # Steps of a fit
     "opening of the ledger": "dpboost.training.privacy_params:PrivacyRequest.ledger",
     "accounting for groups": "dpboost.training.privacy_params:for_group",
-    "reading of rows": "dpboost.training.local_rows:read",
-    "sample of users": "dpboost.training.local_rows:sample_rows",
-    "rows of users that count": "dpboost.training.local_rows:first_rows",
+    "reading of rows": "dpboost.training.local_fit:read",
+    "sample of users": "dpboost.training.local_fit:sample_rows",
+    "rows of users that count": "dpboost.training.local_fit:first_rows",
     "completed schema": "dpboost.training.request:complete_schema",
     "stability histogram": "dpboost.training.public_schema:release_categories",
     "released class sizes": "dpboost.training.loss_choice:release_class_sizes",

@@ -180,8 +180,8 @@ def test_all_sessions_hold() -> None:
         ("dpboost.model_selection.refitting", "users, trained on"),
         ("dpboost.model_selection.cross_validation", "users, trained on"),
         ("dpboost.evaluating.evaluate", "users, held out"),
-        ("dpboost.training.local_rows", "users, held out"),
-        ("dpboost.training.local_rows", "users, trained on"),
+        ("dpboost.training.local_fit", "users, held out"),
+        ("dpboost.training.local_fit", "users, trained on"),
     ],
 )
 def test_a_call_that_lets_a_user_have_all_rows_is_found(where, name, monkeypatch) -> None:

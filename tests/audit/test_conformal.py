@@ -12,7 +12,7 @@ from dpboost.audit import pair_of, replay_pair
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.quantiles import quantile_balance
 from dpboost.rows import held_out_rows
-from dpboost.training import local_rows
+from dpboost.training import local_fit
 
 SCHEMA = {"bounds": {0: (0, 1), 1: (0, 1)}, "label_bounds": (-1, 1)}
 HELD, TRAINED = 0.1, 0.9
@@ -101,6 +101,6 @@ def test_rows_that_train_as_well_are_found():
     def both(coins, users):
         return original(coins, users).view(_NobodyLeaves)
 
-    original = local_rows.set_aside
-    with mock.patch.object(local_rows, "set_aside", both):
+    original = local_fit.set_aside
+    with mock.patch.object(local_fit, "set_aside", both):
         assert audit(Neighbours.ADD_REMOVE, 0.0, HELD).violations != ()

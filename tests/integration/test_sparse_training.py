@@ -15,7 +15,7 @@ from dpboost.data.table import read_table
 from dpboost.growing.boosting_loop import BoostingLoop
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
-from dpboost.training import local_rows
+from dpboost.training import local_fit
 
 N_ROWS = 240
 FAST = {"n_estimators": 4, "max_depth": 3, "verbosity": 0, "n_jobs": 1}
@@ -119,7 +119,7 @@ def test_the_bins_of_a_sparse_table_never_fill_a_matrix(recipe, trees):
 @pytest.mark.parametrize("recipe", ["best", "dpboost"])
 def test_stored_values_are_let_go_before_the_first_tree(recipe, monkeypatch):
     held, seen = [], []
-    original_read, original_boost = local_rows.read, BoostingLoop.boost
+    original_read, original_boost = local_fit.read, BoostingLoop.boost
 
     def read(*arguments):
         table = original_read(*arguments)
@@ -130,7 +130,7 @@ def test_stored_values_are_let_go_before_the_first_tree(recipe, monkeypatch):
         seen.extend(reference() for reference in held)
         return original_boost(self, *arguments, **options)
 
-    monkeypatch.setattr(local_rows, "read", read)
+    monkeypatch.setattr(local_fit, "read", read)
     monkeypatch.setattr(BoostingLoop, "boost", boost)
     X, y = rows()
     known = schema(classes=(0, 1))

@@ -208,7 +208,7 @@ BUGS = {
 @pytest.mark.parametrize("name", BUGS)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_replay_finds_too_many_rows_of_a_user(name, delta, monkeypatch):
-    monkeypatch.setattr("dpboost.training.local_rows.sample_rows", BUGS[name])
+    monkeypatch.setattr("dpboost.training.local_fit.sample_rows", BUGS[name])
     for audit in replays("best", delta, 1):
         start = next(entry for entry in audit.entries if entry.label == "start value")
         assert start.cost > 1.5 * start.charge

@@ -17,8 +17,8 @@ from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.held_out_rows import HeldOutRows
 from dpboost.training import conformal
-from dpboost.training.conformal import release_quantile, thresholds
-from dpboost.training.local_rows import HELD_OUT, set_aside
+from dpboost.training.conformal import HELD_OUT, release_quantile, thresholds
+from dpboost.training.local_fit import set_aside
 
 SCHEMA = {"bounds": dict.fromkeys(range(3), (0, 1))}
 REGRESSION = {**SCHEMA, "label_bounds": (-2, 3)}
