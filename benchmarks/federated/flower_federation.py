@@ -158,7 +158,11 @@ class FlowerFederation:
         with (self._folder / f"{name}.log").open("wb") as log:
             self._processes.append(
                 subprocess.Popen(
-                    [str(_PROGRAMS / program), "--insecure", "--host", "127.0.0.1", *words],
+                    [
+                        *(sys.executable, "-m", "hospitals.warm", program),
+                        *("--insecure", "--host", "127.0.0.1", *words),
+                    ],
+                    cwd=APP,
                     env=self._environment(),
                     stdout=log,
                     stderr=subprocess.STDOUT,

@@ -102,7 +102,9 @@ def processes_of(first: Collection[int]) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _program(folder: Path) -> str:
-    """Return the name of the script that a process runs, else of its program."""
+    """Return the name of the script or module, with its first word, that a process runs."""
     words = os.fsdecode((folder / "cmdline").read_bytes()).split("\0")
+    if words[1:2] == ["-m"]:
+        return " ".join(Path(word).name for word in words[2:4])
     names = [Path(word).name for word in words[:2]]
     return names[-1] if names[0].startswith("python") else names[0]

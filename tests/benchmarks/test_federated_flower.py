@@ -70,6 +70,18 @@ def test_a_watch_sees_what_a_process_starts(tmp_path):
     assert 0 < watch.peaks["parent"] < 102
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has /proc")
+def test_a_module_is_named_with_its_first_word(tmp_path):
+    (tmp_path / "waits.py").write_text("import time; time.sleep(600)")
+    words = [sys.executable, "-m", "waits", "/some/where", "other"]
+    process = subprocess.Popen(words, cwd=tmp_path, start_new_session=True)
+    try:
+        with ProcessWatch([process.pid]) as watch:
+            wait_for(lambda: watch.peaks["waits where"] > 0)
+    finally:
+        flower_federation.stop(process)
+
+
 def test_what_is_prepared_is_a_fit_of_parties_with_keys(tmp_path):
     flower.prepare(TINY, tmp_path)
     federation = FlowerFederation(tmp_path, tmp_path)
@@ -108,8 +120,8 @@ def test_the_page_says_whether_the_models_are_equal(same, said):
     found |= {f"peak MB of {kind}": 12.4 for kind in (*flower.PROGRAMS.values(), "all together")}
     rows = flower.results_of(TINY, found)
     lines = flower.body(Results(facts={"flower": "1.41.0"}, rows=rows))
-    assert f"| 2 | 60 x 2 | 2 | 1.5 | 0.5 | 0.1 | 4.00 | 2.0 | 1.0 | 4.5 | 3.5 | {said} |" in lines
-    assert "| 2 x 60 x 2, 2 rounds | the link | 12 |" in lines
+    assert f"| 2 | 60 x 2 | 2 | 90 | 30 | 6.0 | 4.00 | 2.0 | 1.0 | 4.5 | 3.5 | {said} |" in lines
+    assert "| 2 x 60 x 2, 2 rounds | the party | 12 |" in lines
     assert "1.41.0" in lines[0]
 
 

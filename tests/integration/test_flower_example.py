@@ -9,6 +9,7 @@ import pytest
 from benchmarks.errors import BenchmarkError
 from benchmarks.federated.deployment import ROOT
 from benchmarks.federated.flower_federation import APP, FlowerFederation, needs_flower
+from benchmarks.federated.process_watch import ProcessWatch
 from dpboost.federated import outcome_of
 from tests.unit.federated.channels import run
 
@@ -37,10 +38,15 @@ def federation(tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_network_of_processes_gives_the_model_of_one_process(federation, tmp_path):
-    text = federation.run(PATIENCE)
+    with ProcessWatch(federation.processes) as watch:
+        text = federation.run(PATIENCE)
     result = run(federation.agreement, federation.parties()).coordinator
     outcome_of(result).booster_.save_model(tmp_path / "expected.txt")
     assert text == (tmp_path / "expected.txt").read_text("utf-8")
+    # What Flower starts for a message is a fork, not a program that imports Flower again.
+    started = set(watch.peaks)
+    assert "hospitals.warm flower-supernode" in started
+    assert not {"flower-superexec", "flwr-serverapp", "flwr-clientapp"} & started
     # The records of a party are on its own disk, and complete.
     (charges,) = (tmp_path / "work" / "records1").glob("*/charges.txt")
     assert len(charges.read_text("utf-8").splitlines()) == len(result.ledger.entries)
