@@ -138,7 +138,7 @@ ALLOWED = {
     "audit/non_interference.py": {"default_rng"},
     "audit/own_estimators.py": {"default_rng"},
     "audit/recorded_calls.py": {"default_rng"},
-    "forecasting.py": {"default_rng"},  # samples of public rows
+    "model_selection/forecasting.py": {"default_rng"},  # samples of public rows
     "explain/explanation.py": {"default_rng"},
     "audit/rare_outcomes.py": {"PCG64"},
     "explain/noise_paths.py": {"default_rng"},  # what known noise does to a released model
