@@ -34,6 +34,7 @@ HERE = (
     "dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1",
     "dpboost report model.txt --html report.html",
     "dpboost report model.txt --certificate certificate.json",
+    "dpboost check data.csv --schema dictionary.csv",
     "dpboost parity",
     "dpboost parity num_leaves bagging_fraction cv",
     "dpboost parity --config train.conf",
@@ -43,7 +44,7 @@ HERE = (
     'python -m timeit -s "from dpboost.federated.secagg.secret_shares import PRIME, values"'
     ' "values([PRIME - 1] * 26, 50)"',
 )
-REST = "data.csv --target income --schema dictionary.csv --epsilon 1 -o again.txt"
+REST = "data.csv --target income --schema dictionary.csv --epsilon 1 --force -o again.txt"
 
 #: Run below, at night, in a folder of their own.
 AT_NIGHT = (
@@ -83,8 +84,17 @@ NVFLARE = "tests/integration/test_nvflare_example.py::test_its_model_is_that_of_
 ELSEWHERE = {
     r"dpboost \w+ .*stays\.csv.*|dpboost forecast --rows 12000 .*": DOCUMENTS,
     r"dpboost report model\.txt --html report\.html --certificate .*": DOCUMENTS,
+    r"dpboost report model\.txt --certificate .* --state .*": (
+        f"{OF_THE_PROGRAM}::test_a_certificate_says_what_was_declared_and_who_approved"
+    ),
     r"dpboost report model\.txt --certificate .* --sign .*": DOCUMENTS,
     r"dpboost (keygen|verify) .*|dpboost report model\.txt --registry .*": DOCUMENTS,
+    r"dpboost budget .*|dpboost (fit|evaluate) .* --budget .*": (
+        f"{OF_THE_PROGRAM}::test_a_budget_is_charged_by_fits_and_scores_and_refuses_more"
+    ),
+    r"dpboost predict model\.txt new\.csv .* --id patient .*": (
+        f"{OF_THE_PROGRAM}::test_three_commands_from_a_table_to_a_certificate"
+    ),
     r"dpboost schema data\.csv -o dictionary\.csv": README,
     r"dpboost fit data\.csv --target income .* -o model\.txt": README,
     r"dpboost forecast .* --like public\.csv": (
@@ -97,7 +107,7 @@ ELSEWHERE = {
     r"curl .*/health": DEPLOYMENT,
     r"cd examples/06_federated_flower|python prepare\.py work": FLOWER,
     r"python -m hospitals\.party work \d": FLOWER,
-    r"flower-su\w+ .*|flwr run \. .*": FLOWER,
+    r"(python -m hospitals\.warm )?flower-su\w+ .*|flwr run \. .*": FLOWER,
     r"cd examples/06_federated_nvflare|python prepare\.py work 11": NVFLARE,
     r"python examples/\w+\.py": EXAMPLES,
     r"python -m pip install -e '\.\[docs\]'|make -C docs html": ".ci/nightly docs",
