@@ -22,7 +22,6 @@ from dpboost.audit.run_trace import Violation
 from dpboost.data.table import read_table
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.evaluating.evaluation import Evaluation
-from dpboost.evaluating.fold_coins import deal_folds
 from dpboost.federated.cross_validation import cv_agreement
 from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
 from dpboost.federated.evaluation import evaluation_agreement
@@ -36,6 +35,7 @@ from dpboost.federated.simulation import Simulation, run_together
 from dpboost.federated.training.agreed_fit import agreed_privacy, evaluate_agreed, train_agreed
 from dpboost.federated.training.session_run import Result, judging_terms, part_terms
 from dpboost.lightgbm.model_text.writer import model_text
+from dpboost.model_selection.secret_folds import deal_folds
 from dpboost.privacy.exact_arithmetic import PrivacyCost, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
