@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     budget, fraction = spending_of(options)
     if budget is None:
         budget, fraction = own_budget(options), Fraction(1)
-    schema, dictionary = read_schema(options.schema, options.target)
+    schema, dictionary = read_schema(options.schema, options.target, options.user)
     target = target_of(options.target, dictionary)
     user_column = user_column_of(options.user, options.rows_per_user, dictionary)
     booster = Booster(model_file=options.model)

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     kept = None if options.force else options.output
     check_outputs(options.output, options.html, keep=kept)
     budget, fraction = spending_of(options)
-    schema, dictionary = read_schema(options.schema, options.target)
+    schema, dictionary = read_schema(options.schema, options.target, options.user)
     target = target_of(options.target, dictionary)
     task = task_of(options.task, schema)
     user_column = user_column_of(options.user, options.rows_per_user, dictionary)

@@ -110,9 +110,20 @@ def _separator(path: str) -> str:
     return max(",;\t", key=str(names[0]).count)
 
 
-def read_schema(path: str | None, target: str | None) -> tuple[Schema, DataDictionary | None]:
-    """Read a schema in JSON, or a data dictionary in CSV or JSON; without a path nothing."""
-    return (Schema(), None) if path is None else Schema.from_file(path, target=target)
+def read_schema(
+    path: str | None, target: str | None, user: str | None = None
+) -> tuple[Schema, DataDictionary | None]:
+    """Read a schema in JSON, or a data dictionary in CSV or JSON; without a path nothing.
+
+    In the dictionary, the columns that the command names as target and user have these roles.
+    """
+    if path is None:
+        return Schema(), None
+    schema, dictionary = Schema.from_file(path, target=target)
+    if dictionary is not None:
+        dictionary = dictionary.with_role("target", target).with_role("user", user)
+        schema = Schema(**dictionary.schema_parts())
+    return schema, dictionary
 
 
 def target_of(given: str | None, dictionary: DataDictionary | None) -> str:

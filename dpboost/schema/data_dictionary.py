@@ -8,7 +8,7 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpboost._utils.dates import day_number, iso_text
@@ -154,6 +154,25 @@ class DataDictionary:
     def features(self) -> tuple[str, ...]:
         """Names of the columns that take part, without the target and the user."""
         return tuple(entry.name for entry in self.entries if entry.role == "feature")
+
+    def with_role(self, role: str, name: str | None) -> DataDictionary:
+        """Return the same lines, with a role that one column and no other has.
+
+        A column that was the target becomes a feature, one that was the user is ignored.
+
+        Parameters
+        ----------
+        role : {"target", "user"}
+        name : str or None
+            Of the column; ``None`` changes nothing.
+        """
+        if name is None:
+            return self
+        left = "feature" if role == "target" else "ignore"
+        others = (replace(e, role=left) if e.role == role else e for e in self.entries)
+        return DataDictionary(
+            tuple(replace(entry, role=role) if entry.name == name else entry for entry in others)
+        )
 
     @property
     def learned(self) -> tuple[str, ...]:

@@ -240,3 +240,12 @@ def test_a_schema_may_be_the_path_of_a_dictionary(tmp_path):
         schema = Schema.coerce(tmp_path / name)
         assert schema == Schema(**dictionary.schema_parts())
     assert Schema.from_file(tmp_path / "dictionary.csv")[1] == dictionary
+
+
+def test_a_command_may_name_target_and_user():
+    dictionary = DataDictionary.from_csv_text(HOSPITAL)
+    assert dictionary.with_role("target", None) is dictionary
+    found = dictionary.with_role("target", "smoker").with_role("user", "note")
+    assert (found.target, found.user_column) == ("smoker", "note")
+    assert {"patient", "smoker", "note"}.isdisjoint(found.features)
+    assert "outcome" in found.features
