@@ -156,7 +156,7 @@ def _():
 
     return [
         planted("completed schema", complete),
-        planted("check of the budget", lambda self, entry, total: None),
+        planted("check of the budget", lambda self, entry, total, most=None: None),
     ]
 
 
@@ -668,9 +668,9 @@ def _():
 def _():
     original = found("training of an estimator")[2]
 
-    def train(self, X, y, request):
-        self._n_rows_seen = len(y)
-        return original(self, X, y, request)
+    def train(self, rows, request):
+        self._n_rows_seen = len(rows.y)
+        return original(self, rows, request)
 
     return [planted("training of an estimator", train)]
 
@@ -742,12 +742,12 @@ def _():
 def _():
     original = found("training of an estimator")[2]
 
-    def train(self, X, y, request):
-        labels = np.asarray(y)
+    def train(self, rows, request):
+        labels = np.asarray(rows.y)
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             position = int(np.flatnonzero(~np.isfinite(labels))[0])
             raise ValueError(f"Row {position} has label {labels[position]}.")
-        return original(self, X, y, request)
+        return original(self, rows, request)
 
     return [planted("training of an estimator", train)]
 

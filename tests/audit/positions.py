@@ -18,7 +18,7 @@ POSITIONS = {
     "charge of pure noise": "dpboost.privacy.accounting:PureAccountant.cost",
     "capacity of Gaussian privacy": "dpboost.privacy.accounting:GDPAccountant.capacity",
     "capacity of concentrated privacy": "dpboost.privacy.accounting:ZCDPAccountant.capacity",
-    "growth of a parallel scope": "dpboost.privacy.ledger:growth",
+    "growth of a parallel scope": "dpboost.privacy.ledger_records:growth",
     "check of the budget": "dpboost.privacy.ledger:Ledger._check_covered",
     "release": "dpboost.privacy.ledger:Ledger.release",
     "reasons against privacy": "dpboost.privacy.ledger:Ledger.reasons",
