@@ -22,7 +22,7 @@ _GROUPS = (
     ("Local privacy: the LPDT paper", ("lpdt",)),
     ("Rows at several parties", ("federated", "https")),
     ("Rows on several machines", ("cluster", "dask", "rows")),
-    ("What a model says of itself", ("glass-box",)),
+    ("What a model says of itself", ("glass-box", "transcript")),
     ("The engine", ("parity", "kernels", "busy")),
 )
 _OTHERS = "Others"

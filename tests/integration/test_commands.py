@@ -127,6 +127,9 @@ ELSEWHERE = {
     r"python -m benchmarks\.timing_leak": (
         "tests/benchmarks/test_timing_leak.py::test_everything_is_measured_and_written"
     ),
+    r"python -m benchmarks\.transcript_cost": (
+        "tests/benchmarks/test_transcript_cost.py::test_it_is_measured_and_written"
+    ),
     r"python -m benchmarks\.https_cost": (
         "tests/benchmarks/test_https_cost.py::test_it_is_measured_and_written"
     ),
