@@ -177,7 +177,7 @@ def _missing_labels() -> Finding:
 def _undeclared(name: str, kind: str) -> Finding:
     if kind == "date":
         return Finding(column=name, what="refused", text="dates without bounds: declare them")
-    text = "nothing is declared: categories are learned where delta > 0, and refused where it is 0"
+    text = "no values are listed: they are learned where delta > 0, and refused where it is 0"
     return Finding(column=name, what="learned", text=text)
 
 
