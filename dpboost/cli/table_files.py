@@ -119,11 +119,12 @@ def read_schema(
     """
     if path is None:
         return Schema(), None
-    schema, dictionary = Schema.from_file(path, target=target)
-    if dictionary is not None:
-        dictionary = dictionary.with_role("target", target).with_role("user", user)
-        schema = Schema(**dictionary.schema_parts())
-    return schema, dictionary
+    found = Schema.or_dictionary(path)
+    if isinstance(found, Schema):
+        return found, None
+    found = found.with_role("user", user)
+    schema = Schema(**found.schema_parts(target))
+    return schema, found.with_role("target", target)
 
 
 def target_of(given: str | None, dictionary: DataDictionary | None) -> str:
@@ -227,29 +228,24 @@ def typed_features(
     declared = {str(name): values for name, values in schema.categories.items()}
     learned = set() if dictionary is None else set(dictionary.learned)
     names = [str(name) for name in X.columns]
-    open_columns = [name for name in names if name not in {*numeric, *declared, *learned}]
+    known = {*numeric, *declared, *learned}
+    open_columns = [] if assume_types else [name for name in names if name not in known]
     problems = [] if dictionary is None else _problems(names, open_columns, dictionary)
-    if open_columns and dictionary is None:
-        problems = [
-            f"The schema declares no type of {', '.join(open_columns)}, and one row could change a "
-            "type that is read off the cells. Declare the columns: a type in the data dictionary "
-            "is enough for numbers and for categories (dpboost schema DATA writes one to fill in)."
-        ]
-    if open_columns and not assume_types:
+    if open_columns:
+        if dictionary is None:
+            problems = [
+                f"The schema declares no type of {', '.join(open_columns)}, and one row could "
+                "change a type that is read off the cells. Declare the columns: a type in the data "
+                "dictionary is enough for numbers and for categories (dpboost schema DATA writes "
+                "one to fill in)."
+            ]
         problems.append(
             "Or pass --assume-types: the guarantee is then limited to tables whose cells give the "
             "same column types."
         )
-    elif not _missing(names, dictionary):
-        problems = []
     if problems:
         raise InvalidParameterError("\n".join(problems))
     return typed(X, declared, numeric, learned, keep_cells=keep_cells)
-
-
-def _missing(names: Sequence[str], dictionary: DataDictionary | None) -> list[str]:
-    """Return the features of a dictionary that a table does not have."""
-    return [] if dictionary is None else [n for n in dictionary.features if n not in names]
 
 
 def _problems(
@@ -259,7 +255,8 @@ def _problems(
     types = {entry.name: entry.type for entry in dictionary.entries}
     lines = [
         f"  {name}: the file has no such column; take its line out, or give it the role 'ignore'"
-        for name in _missing(names, dictionary)
+        for name in dictionary.features
+        if name not in names
     ]
     for name in open_columns:
         what = "is text" if types[name] == "text" else "has no type"
@@ -341,15 +338,13 @@ def typed(
         column = table[name]
         if name in declared:
             values = list(declared[name])
-            if not all(isinstance(value, str) for value in values):
-                column = column if column.dtype.kind in "iufb" else _numbers(column)
-            elif column.dtype.kind == "O" or str(column.dtype).startswith("str"):
-                column = column.map(_stripped)
-            if keep_cells:
-                found[name] = column
-                continue
+            cells = _cells(column, values)
             # Masked first: pandas warns of values that are not listed, and a warning tells.
-            found[name] = library.Categorical(column.where(column.isin(values)), categories=values)
+            found[name] = (
+                cells
+                if keep_cells
+                else library.Categorical(cells.where(cells.isin(values)), categories=values)
+            )
         elif name in numeric:
             found[name] = _numbers(column)
         elif name in learned:
@@ -360,6 +355,14 @@ def typed(
         else:
             found[name] = column
     return library.DataFrame(found, index=table.index)
+
+
+def _cells(column: Any, values: Sequence[Any]) -> Any:
+    """Return the cells of a column of the kind of its declared values: text, or numbers."""
+    if not all(isinstance(value, str) for value in values):
+        return column if column.dtype.kind in "iufb" else _numbers(column)
+    is_text = column.dtype.kind == "O" or str(column.dtype).startswith("str")
+    return column.map(_stripped) if is_text else column
 
 
 def _stripped(cell: Any) -> Any:

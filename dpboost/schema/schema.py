@@ -161,7 +161,8 @@ class Schema:
         if isinstance(value, Mapping):
             return cls.from_dict(value)
         if isinstance(value, (str, os.PathLike)):
-            return cls.from_file(value)[0]
+            found = cls.or_dictionary(value)
+            return found if isinstance(found, Schema) else cls(**found.schema_parts())
         raise refuse(
             "schema",
             "dpboost",
@@ -226,22 +227,8 @@ class Schema:
         return cls.from_dict(content)
 
     @classmethod
-    def from_file(
-        cls, path: str | os.PathLike[str], *, target: str | None = None
-    ) -> tuple[Schema, DataDictionary | None]:
-        """Read a schema in JSON, or a data dictionary in CSV or JSON.
-
-        Parameters
-        ----------
-        path : str or path
-        target : str, optional
-            Column to predict, where no line of a dictionary says so.
-
-        Returns
-        -------
-        schema : Schema
-        dictionary : DataDictionary or None
-            With the roles of the columns, where the file is one.
+    def or_dictionary(cls, path: str | os.PathLike[str]) -> Schema | DataDictionary:
+        """Read a schema in JSON, or a data dictionary in CSV or JSON, whichever a file is.
 
         Raises
         ------
@@ -250,12 +237,11 @@ class Schema:
         """
         if os.fspath(path).lower().endswith(".json"):
             try:
-                return cls.from_json(path), None
+                return cls.from_json(path)
             except InvalidParameterError as error:
                 if "one JSON object" not in str(error):
                     raise
-        dictionary = DataDictionary.from_file(path)
-        return cls(**dictionary.schema_parts(target)), dictionary
+        return DataDictionary.from_file(path)
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to a JSON file that `from_json` reads; an old one stays on failure."""

@@ -239,7 +239,7 @@ def test_a_schema_may_be_the_path_of_a_dictionary(tmp_path):
         dictionary.to_file(tmp_path / name)
         schema = Schema.coerce(tmp_path / name)
         assert schema == Schema(**dictionary.schema_parts())
-    assert Schema.from_file(tmp_path / "dictionary.csv")[1] == dictionary
+    assert Schema.or_dictionary(tmp_path / "dictionary.csv") == dictionary
 
 
 def test_a_command_may_name_target_and_user():
