@@ -10,12 +10,11 @@ see need no epsilon: predict them and use any other tool.
 from __future__ import annotations
 
 import argparse
-from fractions import Fraction
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.model_rows import rows_of
-from dpboost.cli.spending import add_spending, own_budget, spending_of
+from dpboost.cli.spending import add_spending, spending_of
 from dpboost.cli.table_files import (
     label_column,
     read_file,
@@ -47,12 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate, and print scores and what they cost."""
-    budget, fraction = spending_of(options)
-    if budget is None:
-        budget, fraction = own_budget(options), Fraction(1)
+    spending = spending_of(options).in_a_budget()
     schema, dictionary = read_schema(options.schema, options.target, options.user)
     target = target_of(options.target, dictionary)
-    user_column = user_column_of(options.user, options.rows_per_user, dictionary)
+    user_column = user_column_of(options.user, spending.rows_per_user, dictionary)
     booster = Booster(model_file=options.model)
     model = saved_model(booster, schema, f"the target {target!r}")
     X, y, users = split_columns(read_file(options.data), target, dictionary, user_column)
@@ -63,8 +60,8 @@ def run(options: argparse.Namespace) -> None:
         model,
         rows_of(booster, X, options.data),
         labels,
-        budget=budget,
-        fraction=fraction,
+        budget=spending.budget,
+        fraction=spending.fraction,
         metrics=None if options.metrics is None else options.metrics.split(","),
         groups=groups,
         user_ids=None if users is None else users.to_numpy(),

@@ -17,11 +17,10 @@ of an epsilon of its own. A model that is there is never replaced without --forc
 from __future__ import annotations
 
 import argparse
-from fractions import Fraction
 from typing import Any
 
 from dpboost.cli.output_files import check_outputs
-from dpboost.cli.spending import add_spending, own_budget, spending_of
+from dpboost.cli.spending import Spending, add_spending, spending_of
 from dpboost.cli.table_files import (
     label_column,
     read_file,
@@ -65,27 +64,26 @@ def run(options: argparse.Namespace) -> None:
     """Train, save and say what holds."""
     kept = None if options.force else options.output
     check_outputs(options.output, options.html, keep=kept)
-    budget, fraction = spending_of(options)
+    spending = spending_of(options)
     schema, dictionary = read_schema(options.schema, options.target, options.user)
     target = target_of(options.target, dictionary)
     task = task_of(options.task, schema)
-    user_column = user_column_of(options.user, options.rows_per_user, dictionary)
+    user_column = user_column_of(options.user, spending.rows_per_user, dictionary)
     X, y, users = split_columns(read_file(options.data), target, dictionary, user_column)
     labels = label_column(y, schema, task)
     X = typed_features(X, schema, dictionary, assume_types=options.assume_types)
-    model = _model(options, task, schema)
+    model = _model(options, spending, task, schema)
     more: dict[str, Any] = {} if users is None else {"user_ids": users.to_numpy()}
     if options.holdout is not None:
         more["holdout"] = options.holdout
-        if budget is None:
-            budget, fraction = own_budget(options), Fraction(1)
-    if budget is not None:
-        more |= {"budget": budget, "fraction": fraction}
+        spending = spending.in_a_budget()
+    if spending.budget is not None:
+        more |= {"budget": spending.budget, "fraction": spending.fraction}
     model.fit(X, labels, **more)
     _save(model, options)
     if options.holdout is not None:
         print()
-        print(evaluate(model, budget=budget, fraction=fraction))
+        print(evaluate(model, budget=spending.budget, fraction=spending.fraction))
 
 
 def _save(model: Any, options: argparse.Namespace) -> None:
@@ -95,16 +93,16 @@ def _save(model: Any, options: argparse.Namespace) -> None:
     print(model.privacy_report_)
 
 
-def _model(options: argparse.Namespace, task: str, schema: Schema) -> Any:
+def _model(options: argparse.Namespace, spending: Spending, task: str, schema: Schema) -> Any:
     kind = DPBoostClassifier if task == "classification" else DPBoostRegressor
     parameters = {
         "recipe": options.recipe,
-        "rows_per_user": options.rows_per_user,
+        "rows_per_user": spending.rows_per_user,
         "schema": schema,
         "assume_public": ("column_types", "classes") if options.assume_types else ("classes",),
     }
-    if options.budget is None:
-        parameters |= {"epsilon": options.epsilon, "delta": options.delta}
+    if spending.budget is None:
+        parameters |= {"epsilon": spending.epsilon, "delta": spending.delta}
     if options.trees is not None:
         parameters["n_estimators"] = options.trees
     return kind(**parameters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from fractions import Fraction
+from typing import NamedTuple
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting import Budget
@@ -36,16 +37,46 @@ def _part(text: str) -> Fraction:
         raise ValueError(text) from error
 
 
-def spending_of(options: argparse.Namespace) -> tuple[Budget | None, Fraction | None]:
-    """Return the budget of a command and the part of it that it takes, or ``None`` twice.
+class Spending(NamedTuple):
+    """What a command may spend.
 
-    Without ``--budget``, ``options.delta`` is set to its default.
+    Parameters
+    ----------
+    budget : Budget or None
+        That of a file; None where the command has an epsilon of its own.
+    fraction : Fraction
+        Part of the budget.
+    epsilon, delta : float or None
+        Of the command's own.
+    rows_per_user : int or None
+        Where users are protected.
+    """
+
+    budget: Budget | None
+    fraction: Fraction
+    epsilon: float | None
+    delta: float | None
+    rows_per_user: int | None
+
+    def in_a_budget(self) -> Spending:
+        """Return the same, with the command's own epsilon as a budget that it spends whole."""
+        if self.budget is not None:
+            return self
+        assert self.epsilon is not None
+        assert self.delta is not None
+        own = Budget(epsilon=self.epsilon, delta=self.delta, rows_per_user=self.rows_per_user)
+        return self._replace(budget=own)
+
+
+def spending_of(options: argparse.Namespace) -> Spending:
+    """Return what a command may spend.
 
     Raises
     ------
     InvalidParameterError
         Where both or none of epsilon and budget are given, and for half of what a budget needs.
     """
+    users = options.rows_per_user
     if (options.epsilon is None) == (options.budget is None):
         raise InvalidParameterError(
             "What may be spent is not said: give --epsilon, or --budget FILE with --fraction."
@@ -53,18 +84,12 @@ def spending_of(options: argparse.Namespace) -> tuple[Budget | None, Fraction | 
     if options.budget is None:
         if options.fraction is not None:
             raise InvalidParameterError("--fraction is a part of a budget: give --budget FILE too.")
-        options.delta = options.default_delta if options.delta is None else options.delta
-        return None, None
+        delta = options.default_delta if options.delta is None else options.delta
+        return Spending(None, Fraction(1), options.epsilon, delta, users)
     if options.fraction is None or options.delta is not None:
         raise InvalidParameterError(
             "With --budget give --fraction PART, and no --delta: the file has one for everything."
         )
     budget = Budget.load(options.budget)
-    if budget.rows_per_user is not None and options.rows_per_user is None:
-        options.rows_per_user = budget.rows_per_user
-    return budget, options.fraction
-
-
-def own_budget(options: argparse.Namespace) -> Budget:
-    """Return a budget of the epsilon that a command was given."""
-    return Budget(epsilon=options.epsilon, delta=options.delta, rows_per_user=options.rows_per_user)
+    users = budget.rows_per_user if users is None else users
+    return Spending(budget, options.fraction, None, None, users)

@@ -219,8 +219,9 @@ def test_a_dictionary_that_was_filled_in_is_not_replaced(folder, capsys):
 def test_the_defaults_are_those_of_the_estimators():
     options = fit_command_options("--epsilon", "1")
     default = DPBoostClassifier().get_params()
-    assert spending_of(options) == (None, None)
-    assert (options.delta, options.recipe) == (default["delta"], default["recipe"])
+    spending = spending_of(options)
+    assert (spending.budget, spending.fraction) == (None, 1)
+    assert (spending.delta, options.recipe) == (default["delta"], default["recipe"])
 
 
 def test_undeclared_columns_are_named(folder, capsys):
