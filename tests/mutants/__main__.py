@@ -40,7 +40,7 @@ EXPLAINED = Path(__file__).with_name("explained.json")
 FOLDERS = ("tests/unit", "tests/audit", "tests/checker")
 LEFT_OUT = ("tests/unit/dask", "tests/unit/federated", "tests/unit/local")
 #: Of one processor, for a group of tests: what else the machine does is not counted.
-MOST_SECONDS = 90
+MOST_SECONDS = 40
 FIRST_TESTS = 12
 
 
