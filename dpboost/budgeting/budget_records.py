@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from dpboost._utils.private_files import open_private
 from dpboost._utils.validation import InvalidParameterError, refuse
 
 #: Divisions of the rows and the part of each, from the outside.
@@ -147,7 +148,7 @@ class BudgetRecords:
         """Write everything to a new file, and go on there."""
         target = _absolute(path, "Budget.save")
         try:
-            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(open_private(target, new=True))
         except FileExistsError:
             raise InvalidParameterError(
                 f"The 'path' parameter of Budget.save is {os.fspath(path)!r}, which exists: give "

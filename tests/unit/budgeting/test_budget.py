@@ -31,6 +31,7 @@ from dpboost.budgeting.budget_records import BudgetLine, check_closing, spent
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts
+from tests.permissions import owner_alone
 
 SCHEMA = {"bounds": {0: (-3, 3), 1: (-3, 3)}}
 NUMBERS = SCHEMA | {"label_bounds": (-4, 4)}
@@ -561,7 +562,7 @@ def test_files_are_new_and_one(tmp_path) -> None:
     path = tmp_path / "budget"
     budget = gaussian()
     budget.save(path)
-    assert path.stat().st_mode & 0o077 == 0
+    assert owner_alone(path)
     with pytest.raises(InvalidParameterError, match="exists"):
         gaussian().save(path)
     with pytest.raises(InvalidParameterError, match="already"):
