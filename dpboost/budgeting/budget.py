@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
+from dpboost.budgeting.budget_display import ShownBudget
 from dpboost.budgeting.budget_mark import BudgetMark
 from dpboost.budgeting.budget_records import (
     MEASURES,
@@ -21,7 +22,6 @@ from dpboost.budgeting.budget_records import (
     BudgetRecords,
     Part,
     check_closing,
-    counted,
     percent,
     spent,
     written_fraction,
@@ -51,7 +51,7 @@ OPEN: list[Budget] = []
 KNOWN: weakref.WeakSet[Budget] = weakref.WeakSet()
 
 
-class Budget:
+class Budget(ShownBudget):
     r"""One budget for all fits on a table; its records know what every fit took.
 
     ``model.fit(X, y, budget=budget, fraction=.6)`` takes a part of the whole; so does
@@ -234,24 +234,6 @@ class Budget:
             total = capacity * paid["Gaussian"]
             gaussian = accountant.epsilon(total, self._conversion_delta)
         return min(float(epsilon) + gaussian, float(self._epsilon))
-
-    def __str__(self) -> str:
-        unit = Neighbours(self._neighbours).sentence
-        if self._rows_per_user is not None:
-            unit = f"{self._rows_per_user} rows of one user at most"
-        lines = self.lines
-        text = [
-            f"Budget of {self.title}: epsilon = {float(self._epsilon):.6g}, "
-            f"delta = {float(self._delta):.6g} for everything, for tables that differ by {unit}; "
-            f"epsilon = {self.epsilon_spent:.6g} is booked.",
-        ]
-        text += [f"{name} account: {percent(left)} left" for name, left in self.left.items()]
-        for line in counted(lines):
-            rows = "".join(f", {division}: {name}" for division, name in line.part)
-            text.append(f"{line.what:<24} {percent(line.fraction)} of {line.account}{rows}")
-        return "\n".join(text)
-
-    __repr__ = __str__
 
     # -- files ---------------------------------------------------------------------------------
 

@@ -464,6 +464,7 @@ class PrivateEstimator(
         self.schema_ = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
         self.calibration_ = fitted.calibration
+        self.held_out_scores_ = None
         if earlier is not None and best_iteration > 0:
             best_iteration += earlier.n_rounds
         self._set_fitted(

@@ -177,9 +177,18 @@ def evaluate(
         rows_per_user=most,
         budget=request.budget_record,
     )
-    return Evaluation(
-        metrics=metrics_found, groups=by_group, curves=curves, report=report, notes=notes
+    found = Evaluation(
+        metrics=metrics_found,
+        groups=by_group,
+        curves=curves,
+        report=report,
+        notes=notes,
+        held_out=held,
     )
+    if held:
+        # For the page of the model. What is released of its rows stays released.
+        model.held_out_scores_ = found
+    return found
 
 
 def release_figures(

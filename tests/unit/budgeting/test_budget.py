@@ -516,8 +516,9 @@ def test_the_report_of_a_budget_lists_its_fits(rows) -> None:
     lines = str(budget).splitlines()
     assert lines[0].startswith("Budget of 'hospital': epsilon = 1, delta = 1e-05")
     assert lines[1:3] == ["pure account: 50 % left", "Gaussian account: 75 % left"]
-    assert lines[3].split() == ["DPTreeClassifier", "50", "%", "of", "pure"]
-    assert lines[4].split() == ["DPBoostRegressor", "25", "%", "of", "Gaussian"]
+    assert lines[3].split() == ["what", "charged", "of", "rows"]
+    assert lines[4].split() == ["DPTreeClassifier", "50", "%", "pure", "all"]
+    assert lines[5].split() == ["DPBoostRegressor", "25", "%", "Gaussian", "all"]
 
 
 # -- files -------------------------------------------------------------------------------------
