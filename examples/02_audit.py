@@ -4,7 +4,7 @@
     python examples/02_audit.py --runs 20000
 
 Two audits of one estimator. The replay auditor computes the exact privacy loss of every release
-of a real fit on two neighbouring tables; the black box trains many models and tells them apart:
+of a real fit on two neighboring tables; the black box trains many models and tells them apart:
 the epsilon that it prints is a lower bound, above 0 and below what is claimed. More runs bring it
 closer to the claim.
 """

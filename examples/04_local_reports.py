@@ -1,4 +1,4 @@
-"""Nobody has to trust the server: every device sends one randomised report.
+"""Nobody has to trust the server: every device sends one randomized report.
 
     python examples/04_local_reports.py
     python examples/04_local_reports.py --devices 50000 --epsilon 1

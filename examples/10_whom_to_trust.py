@@ -5,7 +5,7 @@
 
 *Central*: one curator has all rows. *Federated*: five parties keep theirs and send masked sums;
 each adds a share of the noise, so that a coalition of one, or of four, learns nothing more.
-*Local*: every device sends one randomised report, and needs to trust nobody. Trust costs
+*Local*: every device sends one randomized report, and needs to trust nobody. Trust costs
 accuracy, and the plot shows how much.
 """
 

@@ -104,7 +104,7 @@ def main() -> None:
         spent = model.privacy_report_.epsilon_spent
         print(f"recipe {recipe.name!r}: AUC {auc:.3f} on held-out rows, epsilon spent {spent:g}")
 
-    # The witnesses of recipe "best" are pairs of neighbouring tables: the auditor computes, entry
+    # The witnesses of recipe "best" are pairs of neighboring tables: the auditor computes, entry
     # by entry, how much more likely one of them makes what was released.
     bank = [
         witness

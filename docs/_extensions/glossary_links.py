@@ -11,7 +11,7 @@ WORDS = {
     "assumed to be public": "Assumed public",
     "delta": "Epsilon, delta",
     "epsilon": "Epsilon, delta",
-    "neighbouring tables": "Neighbours",
+    "neighboring tables": "Neighbours",
     "post-processing": "Post-processing",
     "released numbers": "Release",
     "secret coins": "Coin",

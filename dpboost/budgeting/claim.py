@@ -222,7 +222,7 @@ class Claim:
         if self.holdout is not None:
             share = percent(self.holdout.share)
             part = "may stop training" if self.stops else "take no part"
-            rows = f"; {share} of the rows are set aside by secret coins and {part}"
+            rows = f"; {share} of the rows are held out by secret random assignment and {part}"
         return (
             f"{percent(self.fraction)} of the budget of {self.budget.title}{rows}; epsilon and "
             "delta asked are those of everything under it"

@@ -123,8 +123,8 @@ def warn_of_search(estimator: Any) -> bool:
     times = "several times" if n_fits is None else f"{n_fits} times"
     warn_once(
         f"{name} fits {type(estimator).__name__} {times} to rows that are partly the same, in no "
-        f"budget: {each}, and nothing pays for its scores, which are exact. One budget pays for "
-        "both: folds = dpboost.SecretKFold(5), cv=folds and scoring=folds.scorer('auc', "
+        f"budget: {each}, and its scores are exact, not differentially private. One budget "
+        "covers both: folds = dpboost.SecretKFold(5), cv=folds and scoring=folds.scorer('auc', "
         "fraction=...) inside `with dpboost.Budget(epsilon=...):`; or dpboost.cv.",
         EpsilonSumWarning,
     )

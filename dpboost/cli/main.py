@@ -51,7 +51,7 @@ COMMANDS: dict[str, ModuleType] = {
 REFUSALS = (InvalidParameterError, ModelTextError, BudgetExceededError, OSError, ImportError)
 
 _EPILOG = """\
-An hour with a table of one's own:
+From a table to a model:
 
   dpboost schema data.csv -o dictionary.csv     names and types, to be filled in from the codebook
   dpboost check data.csv --schema dictionary.csv  a private look: what would be clipped or dropped

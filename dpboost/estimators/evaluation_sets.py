@@ -318,9 +318,9 @@ class Evaluator:
         if self.skipped is not None:
             warn_of_guarantee(
                 f"The training rows among the evaluation sets ({self.skipped}) are not judged: a "
-                "metric of private rows is a query of its own, each round, and is not paid for. "
-                "Their results are nan, and early stopping ignores them. Leave them out, or pay "
-                "for a figure after training: dpboost.evaluate.",
+                "metric of private rows is a query of its own in each round, without a charge. "
+                "Their results are nan, and early stopping ignores them. Leave them out, or "
+                "release a metric after training: dpboost.evaluate.",
                 SkippedRowsWarning,
             )
 

@@ -57,7 +57,7 @@ class Judge:
         if own is not None and (data is own or (data.data is own.data and data.data is not None)):
             raise RefusedError(
                 "The training set cannot be judged: a metric of private rows is a query of its "
-                "own. dpboost.evaluate pays for it from a budget."
+                "own. dpboost.evaluate releases it under a budget."
             )
 
     def results(self, sets: Sequence[tuple[str, lightgbm.Dataset]], feval: Any) -> list[Any]:
@@ -164,8 +164,8 @@ class KeptBooster(Booster):
     def eval_train(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: a metric of private rows is a query of its own."""
         raise RefusedError(
-            "Booster.eval_train would tell a metric of private rows, which is a query of its own: "
-            "dpboost.evaluate pays for it from a budget."
+            "Booster.eval_train would reveal a metric of private rows, which is a query of "
+            "its own: dpboost.evaluate releases it under a budget."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -86,8 +86,8 @@ class PrivateScore(CarryingEstimator):
         if budget is None and fraction is None and not is_open(self):
             if not self._one_of_many:  # told before the first fit
                 warn_once(
-                    "This score is exact and nothing pays for it: where its rows are private, it "
-                    "is a leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for "
+                    "This score is not differentially private: where its rows are private, it is "
+                    "a leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for "
                     "them; for rows that anybody may see, filter dpboost.ScoreWarning.",
                     ScoreWarning,
                     tuple(getattr(model, "feature_name_", ())),

@@ -128,8 +128,8 @@ def evaluate(
     taken = claim(budget, fraction, what="evaluate", call="evaluate", carrier=model)
     if taken is None:
         raise InvalidParameterError(
-            "evaluate pays for what it tells of private rows: give budget=dpboost.Budget(...) and "
-            "fraction=..., or open a budget by `with Budget(...)`."
+            "evaluate charges a budget for what it releases of private rows: give "
+            "budget=dpboost.Budget(...) and fraction=..., or open a budget by `with Budget(...)`."
         )
     held = X is None and y is None
     if held:

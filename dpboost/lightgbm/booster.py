@@ -371,7 +371,7 @@ class Booster(LoadedBooster):
         """Raise: new leaf values from rows have to be accounted for."""
         raise RefusedError(
             _TRAIN.format("Booster.refit")
-            + " To do so privately, dpboost.refit_leaves pays for new leaf values from a budget."
+            + " To do so privately, dpboost.refit_leaves releases new leaf values under a budget."
         )
 
     def add_valid(self, *args: Any, **kwargs: Any) -> NoReturn:

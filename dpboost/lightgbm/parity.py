@@ -59,7 +59,7 @@ SURFACE = (
     Row("train(feval=...)", "public", "gets predictions and labels of evaluation sets"),
     Row("train(keep_training_booster=True)", "public", "keeps evaluation sets, never private rows"),
     Row("cv", "private", "secret folds; metrics of some rounds are paid, or of public_sets"),
-    Row("cv(folds=...)", "private", "their number; rows are dealt by secret coins"),
+    Row("cv(folds=...)", "private", "their number; rows are assigned at random, in secret"),
     Row("cv(feval=...)", "skipped", "nan, or of public_sets: no bound of it is known"),
     Row("cv(fpreproc=...)", "refused", "a function of all rows is covered by no bound"),
     Row("cv(eval_train_metric=True)", "skipped", "nan in each round, and one warning"),

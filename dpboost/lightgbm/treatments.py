@@ -129,8 +129,8 @@ TREATMENTS: dict[str, Treatment] = {
     ),
     "min_gain_to_split": _ignored("a threshold on exact gains would tell: set reg_lambda", 0),
     "bagging_fraction": _fit(
-        "rows take part in a round by secret coins; a round costs what it costs without, so that "
-        "its noise weighs more",
+        "rows take part in a round at random, in secret; a round costs the same as without, so "
+        "that its noise weighs more",
         1,
     ),
     "bagging_freq": _fit("above 0 it asks for bagging; each ensemble draws its own rows", 0),

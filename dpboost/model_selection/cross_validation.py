@@ -240,7 +240,7 @@ def cv(
         if isinstance(train_set, lightgbm.Dataset) and is_training_set(each, train_set):
             raise RefusedError(
                 "The training set is among public_sets, which anybody may see: leave it out, and "
-                "metrics are paid for; or give rows that are public."
+                "metrics are released privately; or give rows that are public."
             )
     belongs = (getattr(train_set, "data", None),)
     taken = claim(budget, fraction, what="cv", call="cv", belongs=belongs, carrier=train_set)
@@ -253,7 +253,7 @@ def cv(
         if eval_train_metric:
             run.remarks.append(
                 "eval_train_metric: metrics of the training rows are nan, as each is a query of "
-                "its own and not paid for"
+                "its own, without a charge"
             )
             run.of_training = True
         return run.results(return_cvbooster)
@@ -538,7 +538,8 @@ class _Run:
         inner = replace(self.privacy, part=None).accountant(self.recipe)
         left = self._delta_left(ledger, fits)
         fact = (
-            f"{self.n_folds} folds by secret coins; a row is in {self.n_folds - 1} fits and in "
+            f"{self.n_folds} folds by secret random assignment; a row is in "
+            f"{self.n_folds - 1} fits and in "
             f"{'one metric' if self.asked else 'no metric: those are of public rows'}"
         )
         own = PrivacyReport.from_ledger(

@@ -252,8 +252,8 @@ def forecast(
         raise refuse("epsilon", "forecast", "a list with a number", list(epsilon))
     if is_open(estimator):
         raise InvalidParameterError(
-            "forecast fits models to public rows, which no budget pays for: call it outside of "
-            "`with Budget(...)`, with an estimator that was not pickled inside."
+            "forecast fits models to public rows, which no budget is charged for: call it "
+            "outside of `with Budget(...)`, with an estimator that was not pickled inside."
         )
     declared = Schema.coerce(schema)
     planned = _planned(estimator, declared)

@@ -184,7 +184,7 @@ def _hyperparameters(model: Any) -> BestParameters:
     return BestParameters(**{name: getattr(model, f"{name}_") for name in names}, **controls)
 
 
-# A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
+# A numpy warning about an odd cell (an overflow, a signaling NaN) would tell that there is one.
 @np.errstate(all="ignore")
 def _refit(
     model: Any,

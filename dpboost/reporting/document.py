@@ -16,7 +16,7 @@ _WIDTH = 96
 _NUMBER = re.compile(
     r"\d{4}-\d\d-\d\dT[\d:+]+|(?:\b(?:epsilon|delta|mu) = )?\d+(?:\.\d+)?(?:e-?\d+)?(?: %)?"
 )
-# No colours of the reader's system, no fonts from elsewhere; one printed sheet is A4.
+# No colors of the reader's system, no fonts from elsewhere; one printed sheet is A4.
 _STYLE = """
 .dpboost { box-sizing: border-box; max-width: 52rem; margin: 0 auto; padding: 1rem;
   font: 16px/1.5 system-ui, sans-serif; color: #1a1f26; background: #fff; text-align: left; }

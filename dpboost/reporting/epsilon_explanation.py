@@ -1,4 +1,4 @@
-"""What a guarantee leaves to an attacker who wants to tell two neighbouring tables apart."""
+"""What a guarantee leaves to an attacker who wants to tell two neighboring tables apart."""
 
 from __future__ import annotations
 

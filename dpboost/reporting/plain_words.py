@@ -75,7 +75,7 @@ def who(report: ReportTerms) -> tuple[str, ...]:
     else:
         person = "Each user with all of their rows"
         most = f"{report.rows_per_user} row{'' if report.rows_per_user == 1 else 's'}"
-        again = f"At most {most} of each user took part, chosen by secret coins."
+        again = f"At most {most} of each user took part, chosen at random, in secret."
         what = "whether they are there, and all that they say" if hidden else "what they say"
     shown = "" if hidden else " The number of rows, and which site is whose, may be known."
     return (f"{person}: {what}.{shown}", again)

@@ -83,7 +83,7 @@ class ReportTerms:
     neighbours : str
         The relation.
     assumed_public : tuple of str
-        What is taken to be the same for neighbouring tables, beyond what was declared.
+        What is taken to be the same for neighboring tables, beyond what was declared.
     accountant, privacy_measure : str
         How costs were added up.
     epsilon, delta : Fraction, or inf
@@ -356,7 +356,9 @@ def _protected(rows_per_user: int | None) -> str:
     if rows_per_user is None:
         return "one row"
     rows = "row" if rows_per_user == 1 else "rows"
-    return f"one user, of whom at most {rows_per_user} {rows} took part, chosen by secret coins"
+    return (
+        f"one user, of whom at most {rows_per_user} {rows} took part, chosen at random, in secret"
+    )
 
 
 def _fields(kind: Any, plain: Mapping[str, Any]) -> dict[str, Any]:

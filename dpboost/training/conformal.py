@@ -80,7 +80,8 @@ def calibrated(
     facts = {
         **fitted.report.facts,
         "conformal": level,
-        "rows held out": f"each with chance {HELD_OUT} by a secret coin, for the intervals alone",
+        "rows held out": f"each with chance {HELD_OUT} by secret random assignment, "
+        "for the intervals alone",
     }
     report = PrivacyReport.from_ledger(
         ledger,

@@ -18,7 +18,7 @@ from dpboost.training.released_warnings import warn_after_trees, warn_before_tre
 from dpboost.training.request import FitRequest, Inputs
 
 
-# A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
+# A numpy warning about an odd cell (an overflow, a signaling NaN) would tell that there is one.
 @np.errstate(all="ignore")
 def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) -> FittedModel:
     """Fit a model to rows that have been read and checked, wherever they are.

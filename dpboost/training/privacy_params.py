@@ -321,10 +321,10 @@ def warn_of_terms(
 
 
 def warn_of_epsilon(epsilon: Epsilon) -> None:
-    """Warn of an epsilon that promises next to nothing."""
+    """Warn of an epsilon that gives almost no protection."""
     if epsilon > LARGE_EPSILON and epsilon != math.inf:
         warn_of_guarantee(
-            f"epsilon={float(epsilon):g} promises next to nothing: one row may make an outcome "
+            f"epsilon={float(epsilon):g} gives almost no protection: one row may make an outcome "
             f"exp({float(epsilon):g}) times as likely. Take at most {LARGE_EPSILON}; about 1 is a "
             "strong promise.",
             LargeEpsilonWarning,

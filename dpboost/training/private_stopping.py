@@ -58,7 +58,7 @@ def check_stopping(request: FitRequest) -> None:
         "sample_weight": weights.of_rows,
         "class_weight": weights.class_weight is not None,
         "scale_pos_weight": weights.scale_pos_weight != 1.0,
-        "an objective of one's own": request.objective.function is not None,
+        "a custom objective": request.objective.function is not None,
     }
     for name, there in given.items():
         if there:

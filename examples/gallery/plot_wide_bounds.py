@@ -22,7 +22,7 @@ for width in widths:
     model = DPBoostRegressor(epsilon=1.0, schema=schema, verbosity=-1).fit(X, y)
     errors.append(np.sqrt(np.mean((model.predict(test) - np.sin(5 * test[:, 0])) ** 2)))
 plt.plot(widths, errors, marker="o", label="model")
-plt.axhline(np.std(np.sin(5 * test[:, 0])), color="grey", linestyle="--", label="a constant")
+plt.axhline(np.std(np.sin(5 * test[:, 0])), color="gray", linestyle="--", label="a constant")
 plt.xscale("log")
 plt.ylim(bottom=0)
 plt.xlabel("label bounds of plus and minus")

@@ -30,7 +30,7 @@ from dpboost import (
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.evaluation_queries import ScoredRows
 
-pytestmark = pytest.mark.filterwarnings("ignore:epsilon=.* promises next to nothing")
+pytestmark = pytest.mark.filterwarnings("ignore:epsilon=.* gives almost no protection")
 
 N = 6000
 BOUNDS = {"bounds": dict.fromkeys(range(3), (-4, 4))}
@@ -172,7 +172,7 @@ def test_rows_that_are_held_out_are_charged_in_parallel(table, two) -> None:
         schema=BOUNDS | {"classes": [False, True]}, n_estimators=3, verbosity=-1
     )
     model.fit(X, y, budget=budget, fraction=0.6, holdout=0.3)
-    assert "set aside by secret coins" in str(model.privacy_report_.facts["budget"])
+    assert "held out by secret random assignment" in str(model.privacy_report_.facts["budget"])
     evaluate(model, budget=budget, fraction=0.2)
     evaluate(model, budget=budget, fraction=0.4)
     assert budget.left == {"Gaussian": Fraction(2, 5)}

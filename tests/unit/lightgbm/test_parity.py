@@ -233,7 +233,7 @@ def a_cv():
 
 def folds_of_cv():
     data = dpboost.Dataset(X, Y)
-    with pytest.warns(ParameterWarning, match="into 2 folds by secret coins"):
+    with pytest.warns(ParameterWarning, match="to 2 folds at random, in secret"):
         dpboost.cv(PARAMS, data, 3, folds=KFold(2))
     is_refused(lambda: dpboost.cv(PARAMS, data, 3, folds=GroupKFold(2)), "folds")
 

@@ -69,7 +69,7 @@ FITS = {
 def test_a_large_epsilon_warns_once(name):
     assert told(FITS[name], 20.0) == []
     (message,) = told(FITS[name], 20.5)
-    assert message.startswith("epsilon=20.5 promises next to nothing")
+    assert message.startswith("epsilon=20.5 gives almost no protection")
 
 
 def test_no_epsilon_is_too_large_where_there_is_no_guarantee():
