@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dpboost
-from dpboost.reporting.certificate import schema as certificate_schema
 from dpboost.federated import Agreement
+from dpboost.reporting.certificate import schema as certificate_schema
 from dpboost.schema import DataDictionary
 from tests.stored.__main__ import FOLDER, agreement, public_names, schema, table
 from tests.unit.reporting.test_certificate import valid
