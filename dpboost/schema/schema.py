@@ -524,7 +524,8 @@ def _position(part: str, key: Column, position_of: Mapping[str, int], n_features
         if key >= n_features:
             raise InvalidParameterError(
                 f"The {part!r} of Schema speak of column {key}, but the table has columns "
-                f"0 to {n_features - 1}."
+                f"0 to {n_features - 1}. Where a tool drops columns from fit to fit, as RFE does, "
+                "positions come to mean others: SelectFromModel drops them after one fit."
             )
         return key
     position = position_of.get(key, position_of.get(lightgbm_name(key)))
