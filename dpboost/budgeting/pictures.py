@@ -27,7 +27,8 @@ def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         One bar for each kind of release, or for each line of the records, as a part of the whole
-        in the accountant's unit; grey is what is left.
+        in the accountant's unit; grey is what is left. Where a budget counts periods, what each of
+        them has left.
 
     Raises
     ------
@@ -138,14 +139,21 @@ def plot_accuracy_vs_epsilon(
 def _bars(spender: Any) -> tuple[str, list[tuple[str, float, bool]]]:
     """Return a title, and name, part and whether it is what is left, for each bar."""
     if isinstance(spender, Budget):
-        bars = [
-            (f"{line.what}{_rows(line.part)}", float(line.fraction), False)
-            for line in spender.lines
-        ]
-        bars += [
-            (f"left of the {name} account", float(left), True)
-            for name, left in spender.left.items()
-        ]
+        if spender.periods is None:
+            bars = [
+                (f"{line.what}{_rows(line.part)}", float(line.fraction), False)
+                for line in spender.lines
+            ]
+            bars += [
+                (f"left of the {name} account", float(left), True)
+                for name, left in spender.left.items()
+            ]
+        else:
+            bars = [
+                (f"left of {period}, {name} account", float(left), True)
+                for name, found in spender.left_of_periods.items()
+                for period, left in found.items()
+            ]
         terms = f"epsilon = {float(spender.epsilon):g}, delta = {float(spender.delta):g}"
         return f"Budget of {spender.table or 'a table'}: {terms}", bars
     report = getattr(spender, "privacy_report_", spender)
