@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpboost._utils.displays import data_frame, html_table, text_table
-from dpboost.budgeting.budget_records import BudgetLine, counted, percent
+from dpboost.budgeting.budget_records import BudgetLine, counted, percent, told
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.reporting.budget_bars import Bar, draw_bars
 
@@ -24,6 +24,8 @@ class ShownBudget:
     rows_per_user: Any
     lines: Any
     left: Any
+    left_of_periods: Any
+    periods: Any
     epsilon_spent: Any
     table: Any
     title: Any
@@ -61,7 +63,7 @@ class ShownBudget:
         return data_frame("Budget", ("what", "fraction", "account", "rows"), rows)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what every line took, and what is left.
+        """Draw what every line took, and what is left; of periods what each has left.
 
         Parameters
         ----------
@@ -77,11 +79,19 @@ class ShownBudget:
         ImportError
             Where matplotlib is not installed.
         """
-        bars: list[Bar] = [
-            (f"{line.what}{_named(line)}", float(line.fraction), False)
-            for line in counted(self.lines)
-        ]
-        bars += [(f"left of the {name} account", float(left), True) for name, left in self._left()]
+        bars: list[Bar]
+        if self.periods is None:
+            bars = [
+                (f"{line.what}{_named(line)}", float(line.fraction), False)
+                for line in counted(self.lines)
+            ]
+            bars += [(f"left of the {name} account", float(x), True) for name, x in self._left()]
+        else:
+            bars = [
+                (f"left of {period}, {name} account", float(left), True)
+                for name, found in self.left_of_periods.items()
+                for period, left in found.items()
+            ]
         terms = f"epsilon = {float(self.epsilon):g}, delta = {float(self.delta):g}"
         title = f"Budget of {self.table or 'a table'}: {terms}"
         return draw_bars("Budget.plot", title, bars, ax)
@@ -113,7 +123,7 @@ class ShownBudget:
 
 
 def _rows_of(line: BudgetLine) -> str:
-    return ", ".join(f"{division}: {name}" for division, name in line.part)
+    return told(line.part).removeprefix(", ")
 
 
 def _named(line: BudgetLine) -> str:

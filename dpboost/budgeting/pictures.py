@@ -28,7 +28,8 @@ def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         One bar for each kind of release, or for each line of the records, as a part of the whole
-        in the accountant's unit; gray is what is left.
+        in the accountant's unit; gray is what is left. Where a budget counts periods, what each of
+        them has left.
 
     Raises
     ------

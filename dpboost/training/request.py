@@ -310,7 +310,8 @@ class FitRequest:
             assume_public=privacy.assume_public,
             nominal=inputs.nominal,
             epsilon=privacy.epsilon,
-            delta=privacy.delta,
+            delta=privacy.learning_delta,
+            why=privacy.why_no_names,
         )
         check_noise(
             self.recipe, self.given, privacy, self.objective, inputs.classes, owner=self.owner
