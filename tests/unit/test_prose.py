@@ -81,7 +81,7 @@ def texts(patterns: tuple[str, ...]) -> list[Path]:
     return sorted(p for p in paths if parts[p][0] != "docs" or not set(parts[p]) & set(MADE))
 
 
-@pytest.mark.parametrize("patterns", [PROGRAMS], ids=["programs"])
+@pytest.mark.parametrize("patterns", [PAGES, PROGRAMS], ids=["pages", "programs"])
 def test_public_text_has_none_of_the_phrases(patterns):
     found = {path.relative_to(ROOT).as_posix(): found_in(prose(path)) for path in texts(patterns)}
     assert len(found) > 30
