@@ -1,9 +1,8 @@
-"""
-How far would a prediction move?
-================================
+"""The spread of predictions between fits
+======================================
 
-``prediction_spread`` is the deviation of each prediction over fits with other noise, from one fit
-alone. Four refits lie where it says.
+``prediction_spread`` estimates the standard deviation of each prediction over fits with other
+noise, from one fit alone. The plot compares it with four refits.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,8 @@
-"""
-What wide bounds cost
-=====================
+"""The cost of wide bounds
+=======================
 
-Label bounds are declared from a codebook, so they are often far too wide. Recipe ``best`` first
-looks, at a charge, where labels lie inside them.
+Label bounds come from a codebook, so they are often much too wide. Recipe ``best`` first estimates
+privately where labels lie inside them.
 """
 
 import matplotlib.pyplot as plt
