@@ -337,7 +337,8 @@ def check_learnable(
     raise InvalidParameterError(
         "A list of categories is made of rows, and with delta=0 it cannot be learned privately. "
         f"Undeclared: {_some([schema.feature_names[position] for position in positions])}. "
-        f"Declare them with Schema(categories=...), allow delta > 0{cure}."
+        "Declare them with Schema(categories=...) or as values in the data dictionary, allow "
+        f"delta > 0{cure}."
     )
 
 
