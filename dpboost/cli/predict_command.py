@@ -18,7 +18,7 @@ import numpy as np
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.model_rows import rows_of
 from dpboost.cli.output_files import check_outputs
-from dpboost.cli.table_files import pandas, read_file, read_schema, write_csv
+from dpboost.cli.table_files import declaration_of, pandas, read_file, write_csv
 from dpboost.evaluating.saved_model import SavedClassifier, objective_of, saved_model
 from dpboost.lightgbm.booster import Booster
 
@@ -51,9 +51,8 @@ def _classes(booster: Booster, options: argparse.Namespace) -> list[str] | None:
     """Return the names of the classes, where a schema says them."""
     if options.schema is None:
         return None
-    schema, dictionary = read_schema(options.schema, options.target)
-    target = options.target or (None if dictionary is None else dictionary.target)
-    model = saved_model(booster, schema, f"the target {target!r}")
+    declared = declaration_of(options.schema, options.target)
+    model = saved_model(booster, declared.schema, f"the target {declared.target!r}")
     return list(map(str, model.classes_)) if isinstance(model, SavedClassifier) else None
 
 

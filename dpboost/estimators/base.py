@@ -19,6 +19,7 @@ from dpboost.budgeting.spent_outside import rows_of_fit
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.table import Table, read_table
+from dpboost.estimators.declared_fit import declared_fit
 from dpboost.estimators.evaluation_sets import Evaluator
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.intake import (
@@ -155,12 +156,13 @@ class PrivateEstimator(
                 kind.poor_score = True
         return tags
 
+    @declared_fit
     @recorded(keep_transcript)
     @one_warning
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         init_score: Any = None,
         *,
@@ -188,10 +190,14 @@ class PrivateEstimator(
         ----------
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
             Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
-            says :class:`dpboost.Dataset`.
-        y : array-like of shape (n_rows,), or None where batches come with labels
+            says :class:`dpboost.Dataset`. Where ``schema`` is a data dictionary, a DataFrame may
+            have all columns of the table: those with the role ``feature`` take part, with their
+            declared types, the one with the role ``user`` gives ``user_ids``, and what the
+            dictionary does not name is left out, with one line.
+        y : array-like of shape (n_rows,), or None
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
-            not among the declared classes take no part.
+            not among the declared classes take no part. None where batches come with labels, and
+            where a column of X has the role ``target``.
         sample_weight : array-like of shape (n_rows,), optional
             Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
             its row.

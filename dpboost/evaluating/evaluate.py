@@ -11,6 +11,7 @@ import numpy as np
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
+from dpboost.data.declared_rows import Declaration, by_declaration
 from dpboost.data.users import read_users, sample_rows
 from dpboost.evaluating.class_figures import CLASS_METRICS
 from dpboost.evaluating.evaluated_rows import (
@@ -38,6 +39,17 @@ def keep_evaluation(found: Any, transcript: Transcript) -> Any:
     return replace(found, transcript=transcript)
 
 
+def _declaration_of(model: Any) -> tuple[Declaration | None, str]:
+    """Return what a data dictionary declared at the fit of a model, and the task."""
+    task = "classification" if is_classifier(model) else "regression"
+    return getattr(model, "declaration", None), task
+
+
+def _no_line(model: Any, line: str) -> None:
+    """Say nothing of columns that are left out: the fit has said it."""
+
+
+@by_declaration(_declaration_of, _no_line)
 @recorded(keep_evaluation)
 def evaluate(
     model: Any,

@@ -63,7 +63,7 @@ RAW = {
         # Picks columns of scores.
         "dpboost.growing.class_selectors",
         # A method of pandas.
-        "dpboost.cli.table_files",
+        "dpboost.data.declared_types",
     },
 }
 # Private names in rooms that hold handles, and names that are put together at run time ("?").
