@@ -6,7 +6,9 @@ without a range is enough for numbers. Other columns are refused: one row could 
 is read off the cells. --assume-types reads it, and the report then says that the guarantee is one
 between tables with the same column types. With --holdout the model is also judged, on
 rows that secret coins set aside and that train nothing; the scores have the same epsilon, in
-parallel.
+parallel. With --conformal 0.9 "dpboost predict" gives intervals or sets of classes that nine of ten
+new rows lie in. With --transcript FILE anybody can make the model again without a row, and
+"dpboost refit" learns its leaves from other rows.
 
 With --budget FILE the fit is charged to a budget, which "dpboost budget" opens and shows, in place
 of an epsilon of its own. A model that is there is never replaced without --force.
@@ -49,6 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", metavar="COLUMN", help="whose row it is: protects users")
     parser.add_argument("--rows-per-user", type=int, metavar="N", help="at most so many take part")
     parser.add_argument("--holdout", type=float, metavar="PART", help="part of the rows, to judge")
+    parser.add_argument(
+        "--conformal", type=float, metavar="PART", help="part of new rows that intervals cover"
+    )
+    parser.add_argument("--transcript", metavar="FILE", help='write it, for "refit" and "verify"')
     parser.add_argument("--scores", metavar="FILE", help="write the scores, for the certificate")
     parser.add_argument("--html", metavar="FILE", help="page of the model: guarantee and shapes")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
@@ -58,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, save and say what holds."""
     kept = None if options.force else options.output
-    check_outputs(options.output, options.html, options.scores, keep=kept)
+    check_outputs(options.output, options.html, options.scores, options.transcript, keep=kept)
     if options.scores is not None and options.holdout is None:
         raise InvalidParameterError(
             "--scores needs rows that are held out: give --holdout PART too."
@@ -69,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     spending.check_users(declared.user)
     rows = rows_of_file(options.data, declared, task=task, assume_types=options.assume_types)
     model = _model(options, spending, task, declared.schema)
-    more: dict[str, Any] = {"user_ids": rows.user_ids}
+    more: dict[str, Any] = {"user_ids": rows.user_ids, "conformal": options.conformal}
     if options.holdout is not None:
         more["holdout"] = options.holdout
         spending = spending.in_a_budget()
@@ -87,6 +93,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _save(model: Any, options: argparse.Namespace) -> None:
     model.booster_.save_model(options.output)
+    if options.transcript is not None:
+        model.transcript_.save(options.transcript)
     if options.html is not None:
         model.to_html(options.html)
     print(model.privacy_report_)

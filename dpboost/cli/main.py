@@ -21,6 +21,7 @@ from dpboost.cli import (
     parity_command,
     party_command,
     predict_command,
+    refit_command,
     report_command,
     schema_command,
     verify_command,
@@ -38,6 +39,7 @@ COMMANDS: dict[str, ModuleType] = {
     "forecast": forecast_command,
     "fit": fit_command,
     "predict": predict_command,
+    "refit": refit_command,
     "report": report_command,
     "keygen": keygen_command,
     "verify": verify_command,
@@ -64,6 +66,7 @@ Before and after it:
   dpboost budget table.budget --epsilon 3       one epsilon for every fit and score of a table
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
+  dpboost refit fit.transcript newer.csv --schema dictionary.csv --epsilon 1 -o newer.txt
   dpboost verify certificate.json model.txt     whether the guarantee follows from the noise
 
 Rows of several holders, who show them to nobody: "dpboost party" and "dpboost coordinate".

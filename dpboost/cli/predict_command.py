@@ -5,6 +5,9 @@ Columns that the model does not know, the target among them, are ignored. A regr
 on, in the order of the classes. With the schema of the fit, classes have their names: "prediction"
 is the most probable one, "probability_NAME" the probability of each.
 
+A model of "dpboost fit --conformal 0.9" also gives "lower" and "upper", or with the schema "set",
+the classes that are likely enough, such as "no|yes": nine of ten new rows are to lie in them.
+
   dpboost predict model.txt new.csv --schema dictionary.csv --id patient -o predictions.csv
 """
 
@@ -21,6 +24,7 @@ from dpboost.cli.output_files import check_outputs
 from dpboost.cli.table_files import declaration_of, pandas, read_file, write_csv
 from dpboost.evaluating.saved_model import SavedClassifier, objective_of, saved_model
 from dpboost.lightgbm.booster import Booster
+from dpboost.trees.calibration import Calibration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +46,7 @@ def run(options: argparse.Namespace) -> None:
     if options.id is not None and options.id not in table.columns:
         raise InvalidParameterError(f"The file {options.data!r} has no column {options.id!r}.")
     found = _predictions(booster, rows_of(booster, table, options.data), classes)
+    _add_intervals(found, booster, classes)
     if options.id is not None:
         found.insert(0, options.id, table[options.id].to_numpy())
     write_csv(found, options.output)
@@ -54,6 +59,21 @@ def _classes(booster: Booster, options: argparse.Namespace) -> list[str] | None:
     declared = declaration_of(options.schema, options.target)
     model = saved_model(booster, declared.schema, f"the target {declared.target!r}")
     return list(map(str, model.classes_)) if isinstance(model, SavedClassifier) else None
+
+
+def _add_intervals(found: Any, booster: Booster, classes: list[str] | None) -> None:
+    """Add intervals or sets of classes, where the report in the model text has their quantile."""
+    report = booster.privacy_report
+    calibration = None if report is None else Calibration.from_facts(report.facts)
+    if calibration is None:
+        return
+    if calibration.label_bounds is not None:
+        ends = calibration.intervals(found["prediction"].to_numpy())
+        found["lower"], found["upper"] = ends.T
+    elif classes is not None:
+        shares = found[[f"probability_{name}" for name in classes]].to_numpy()
+        names = np.array(classes, dtype=object)
+        found["set"] = ["|".join(names[inside]) for inside in calibration.sets(shares)]
 
 
 def _predictions(booster: Any, rows: Any, classes: list[str] | None) -> Any:
