@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -51,6 +52,15 @@ COMMANDS: dict[str, ModuleType] = {
 
 #: What a user can mend; anything else is a fault of the library and shows its traceback.
 REFUSALS = (InvalidParameterError, ModelTextError, BudgetExceededError, OSError, ImportError)
+
+# Options by the parameters that they set, and how the library begins a message about one.
+_OPTIONS = {
+    **{name: name for name in ("epsilon", "delta", "recipe", "holdout", "fraction", "conformal")},
+    **{name: name for name in ("metrics", "groups")},
+    "rows_per_user": "rows-per-user",
+    "n_estimators": "trees",
+}
+_PARAMETER = re.compile(rf"The '({'|'.join(_OPTIONS)})' (?:parameter |argument )?of [\w.]+ ")
 
 _EPILOG = """\
 An hour with a table of one's own:
@@ -107,7 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"refused: {error}")
         return 1
     except REFUSALS as error:
-        print(f"dpboost {options.command}: {error}", file=sys.stderr)
+        said = _in_own_words(str(error))
+        print(f"dpboost {options.command}: {said}", file=sys.stderr)
         return 2
     except (PartyLostError, PartyRefusedError) as error:
         print(f"dpboost {options.command}: {error}", file=sys.stderr)
@@ -148,6 +159,12 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         module.add_arguments(command)
     commands.add_parser("audit", help="Check the guarantee of the installed version.")
     return parser, dict(commands.choices)
+
+
+def _in_own_words(message: str) -> str:
+    """Return a message that begins with an option where it begins with a parameter of Python."""
+    found = _PARAMETER.match(message)
+    return message if found is None else f"--{_OPTIONS[found[1]]} {message[found.end() :]}"
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

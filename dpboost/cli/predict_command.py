@@ -44,7 +44,11 @@ def run(options: argparse.Namespace) -> None:
     classes = _classes(booster, options)
     table = read_file(options.data)
     if options.id is not None and options.id not in table.columns:
-        raise InvalidParameterError(f"The file {options.data!r} has no column {options.id!r}.")
+        listed = ", ".join(map(str, table.columns))
+        raise InvalidParameterError(
+            f"--id {options.id}: the file {options.data!r} has no column {options.id!r}. Its "
+            f"columns are {listed}."
+        )
     found = _predictions(booster, rows_of(booster, table, options.data), classes)
     _add_intervals(found, booster, classes)
     if options.id is not None:

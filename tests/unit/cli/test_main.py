@@ -610,6 +610,29 @@ def test_a_certificate_says_what_was_declared_and_who_approved(folder, tmp_path,
         assert wrong[1].partition("=")[0] in (said := capsys.readouterr().err) or "page" in said
 
 
+def test_scores_are_kept_for_the_certificate(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    known = ["--schema", str(folder / "dictionary.csv"), "--rows-per-user", "3", "--epsilon", "8"]
+    data = str(folder / "data.csv")
+    fit_it = ["fit", data, *known, "--trees", "20", "--scores", "held.json", "-o", "model.txt"]
+    assert main(fit_it) == 2
+    assert "--holdout PART" in capsys.readouterr().err
+    assert main([*fit_it, "--holdout", "0.3"]) == 0
+    judged = ["evaluate", "model.txt", data, *known, "--delta", "1e-6", "--metrics", "auc"]
+    assert main([*judged, "--groups", "sex", "--scores", "other.json"]) == 0
+    ask = ["report", "model.txt", "--certificate", "c.json"]
+    capsys.readouterr()
+    assert main([*ask, "--scores", "held.json", "--scores", "other.json"]) == 0
+    scores = json.loads(Path("c.json").read_text())["scores"]
+    groups = [score["group"] for score in scores if score["metric"] == "auc"]
+    assert groups[:4] == ["all rows", "all rows", "F", "M"]
+    assert {score["metric"] for score in scores} > {"accuracy", "log_loss", "auc"}
+    assert all(score["low"] <= score["value"] <= score["high"] for score in scores[:8])
+    _, another = fit(folder)
+    assert main(["report", str(another), *ask[2:], "--scores", "held.json"]) == 2
+    assert "must be of its model" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

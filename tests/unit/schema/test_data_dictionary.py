@@ -119,7 +119,7 @@ def test_other_separators_are_found(separator):
         ("name,type,lower\na,date,12\n", "must be dates such as"),
         ("name,type,lower\na,number,2024-01-31\n", "must be numbers"),
         ("name\na\na\n", "two lines for 'a'"),
-        ("name,role\na,target\nb,target\n", "more than one target"),
+        ("name,role\na,target\nb,target\n", "more than one line with the role .target., .a., .b."),
         ("title,type\na,number\n", "names no column"),
     ],
 )
