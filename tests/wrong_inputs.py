@@ -183,7 +183,7 @@ COMMANDS = (
 CALLS = (
     Call(
         "a word that is no number",
-        "dpboost.DPBoostClassifier(epsilon='one').fit(X, y)",
+        'dpboost.DPBoostClassifier(epsilon="one").fit(X, y)',
         ("'epsilon'", "'one'", "number"),
     ),
     Call(
@@ -193,27 +193,27 @@ CALLS = (
     ),
     Call(
         "a recipe that is none",
-        "dpboost.DPBoostClassifier(recipe='bst').fit(X, y)",
+        'dpboost.DPBoostClassifier(recipe="bst").fit(X, y)',
         ("'recipe'", "'bst'", "'best'"),
     ),
     Call(
         "a misspelt part of a schema",
-        "dpboost.DPBoostClassifier(schema={'bound': {'age': (0, 120)}}).fit(X, y)",
+        'dpboost.DPBoostClassifier(schema={"bound": {"age": (0, 120)}}).fit(X, y)',
         ("'bound'", "'bounds'"),
     ),
     Call(
         "a range with its ends changed",
-        "dpboost.Schema(bounds={'age': (120, 0)})",
+        'dpboost.Schema(bounds={"age": (120, 0)})',
         ("bounds['age']", "(120, 0)", "lower"),
     ),
     Call(
         "a column that the table does not have",
-        "dpboost.DPBoostClassifier(schema={'bounds': {'aeg': (0, 120)}}).fit(X, y)",
+        'dpboost.DPBoostClassifier(schema={"bounds": {"aeg": (0, 120)}}).fit(X, y)',
         ("'bounds'", "'aeg'", "'age'"),
     ),
     Call(
         "text without declared values",
-        "dpboost.DPBoostClassifier(schema=schema).fit(table[['age', 'dose', 'ward']], y)",
+        'dpboost.DPBoostClassifier(schema=schema).fit(table[["age", "dose", "ward"]], y)',
         ("'ward'", "type object", "Schema(categories="),
     ),
     Call(
@@ -233,7 +233,7 @@ CALLS = (
     ),
     Call(
         "users of whom nobody says how many rows count",
-        "dpboost.DPBoostClassifier(schema=schema).fit(X, y, user_ids=table['patient'])",
+        'dpboost.DPBoostClassifier(schema=schema).fit(X, y, user_ids=table["patient"])',
         ("rows_per_user", "user_ids"),
     ),
     Call(
