@@ -305,8 +305,8 @@ class DeclaredColumns:
         """Return the features of a table, as the dictionary of the fit declares them."""
         if self._declaration is None:
             return X
-        table = unpack(X)
-        return self._declaration.features(table) if is_frame(table) else X
+        table = _frame_of(X)
+        return X if table is None else self._declaration.features(table)
 
 
 def declares_roles(declared: Any) -> Declaration | None:
@@ -343,8 +343,8 @@ def by_declaration(
             given = bound.arguments
             model = next(iter(given.values()))
             declared, task = declaration_of(model)
-            table = unpack(given["X"]) if declared and given.get("X") is not None else None
-            if declared is None or not is_frame(table):
+            table = None if declared is None else _frame_of(given.get("X"))
+            if declared is None or table is None:
                 return function(*args, **kwargs)
             table = _named(table, given)
             rows = declared.rows(table, task=task, y=given.get("y"), user_ids=given.get("user_ids"))
@@ -359,6 +359,14 @@ def by_declaration(
         return call
 
     return decorate
+
+
+def _frame_of(X: Any) -> Any:
+    """Return a DataFrame of pandas, pyarrow or polars in that of pandas; None for other tables."""
+    if not is_frame(X) and not hasattr(X, "__arrow_c_stream__"):
+        return None
+    found = unpack(X)
+    return found if is_frame(found) else None
 
 
 def _named(table: Any, given: dict[str, Any]) -> Any:
@@ -386,6 +394,6 @@ def _evaluation_sets(
         if same_rows(X, given["X"]):
             found.append((rows.X, rows.y if same_rows(y, given.get("y")) else y))
         else:
-            table = unpack(X)
-            found.append((declared.features(table) if is_frame(table) else X, y))
+            table = _frame_of(X)
+            found.append((X if table is None else declared.features(table), y))
     return {"eval_set": found, "eval_X": None, "eval_y": None}

@@ -86,6 +86,25 @@ def test_roles_mean_in_fit_what_they_mean_on_the_command_line(path, kind):
     np.testing.assert_array_equal(same.predict_proba(by_hand), model.predict_proba(data))
 
 
+def test_tables_of_other_libraries_are_divided_too(path):
+    pyarrow = pytest.importorskip("pyarrow")
+    data = table()
+    arrow = pyarrow.Table.from_pandas(data, preserve_index=False)
+    texts = [estimator(str(path)).fit(each).booster_.model_to_string() for each in (data, arrow)]
+    assert texts[0] == texts[1]
+
+
+def test_batches_have_features_alone(path):
+    typed = estimator(str(path)).fit(table())._declaration.features(table())
+    labels = (table()["outcome"]).to_numpy()
+    halves = [(typed.iloc[part], labels[part]) for part in (slice(0, 900), slice(900, None))]
+    model = estimator(str(path)).set_params(rows_per_user=None)
+    assert list(model.fit(halves, None).schema_.feature_names) == FEATURES
+    wider = [(each.assign(more=1.0), own) for each, own in halves]
+    with pytest.raises(InvalidParameterError, match="no features of the data dictionary: more"):
+        model.fit(wider, None)
+
+
 def test_the_command_line_takes_the_same_route(path, tmp_path):
     data = table()
     data.to_csv(tmp_path / "data.csv", index=False)
