@@ -176,18 +176,18 @@ def _scores(scores: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     yield Heading("Released scores, with intervals of 95 %")
     rows = [
         (
-            score["metric"],
+            score["metric"].replace("_", " "),
             score["group"],
             _figure(score["value"]),
             f"{_figure(score['low'])} to {_figure(score['high'])}",
             f"epsilon = {score['own_epsilon']:.6g}"
             if score["own_epsilon"] != "inf"
             else "no guarantee",
-            "the budget of this model" if score["in_the_budget"] else "besides",
+            "yes" if score["in_the_budget"] else "no",
         )
         for score in scores
     ]
-    head = ("metric", "rows", "value", "interval", "its evaluation spent", "in")
+    head = ("metric", "rows", "value", "interval", "its evaluation spent", "in this budget")
     yield Grid(head, tuple(rows), numbers=frozenset({2}))
 
 
