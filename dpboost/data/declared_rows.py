@@ -6,18 +6,15 @@ and which cells are numbers says the data dictionary, never the cells.
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any, NamedTuple
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.columns import is_frame, is_text
 from dpboost.data.containers import unpack
 from dpboost.data.declared_types import label_column, typed
-from dpboost.data.evaluation_rows import evaluation_pairs, same_rows
 from dpboost.schema import DataDictionary, Schema
 
 
@@ -290,78 +287,7 @@ class Declaration:
         return lines
 
 
-class DeclaredColumns:
-    """What a model knows of the columns of its tables by a data dictionary."""
-
-    # That of the fit, where the schema was a data dictionary.
-    _declaration: Declaration | None = None
-
-    @property
-    def declaration(self) -> Declaration | None:
-        """What a data dictionary declared of the tables of this model; None without one."""
-        return self._declaration
-
-    def _features(self, X: Any) -> Any:
-        """Return the features of a table, as the dictionary of the fit declares them."""
-        if self._declaration is None:
-            return X
-        table = _frame_of(X)
-        return X if table is None else self._declaration.features(table)
-
-
-def declares_roles(declared: Any) -> Declaration | None:
-    """Return what a data dictionary declares; None for a schema, which says nothing of roles."""
-    if not isinstance(declared, (str, os.PathLike, DataDictionary)):
-        return None
-    found = Declaration.of(declared)
-    return None if found.dictionary is None else found
-
-
-def by_declaration(
-    declaration_of: Callable[[Any], tuple[Declaration | None, str]],
-    say: Callable[[Any, str], None],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Have a function get features, labels and users where a data dictionary says which they are.
-
-    Parameters
-    ----------
-    declaration_of : callable
-        Gets the first argument, a model; returns what is declared of its tables, and the task.
-    say : callable
-        Gets it too, and a line about columns that are left out.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(function)
-
-        @wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                bound = signature.bind(*args, **kwargs)
-            except TypeError:
-                return function(*args, **kwargs)  # which says it better
-            given = bound.arguments
-            model = next(iter(given.values()))
-            declared, task = declaration_of(model)
-            table = None if declared is None else _frame_of(given.get("X"))
-            if declared is None or table is None:
-                return function(*args, **kwargs)
-            table = _named(table, given)
-            rows = declared.rows(table, task=task, y=given.get("y"), user_ids=given.get("user_ids"))
-            if rows.left_out:
-                say(model, rows.left_out_line)
-            given |= _evaluation_sets(given, rows, declared)
-            given |= {"X": rows.X, "y": rows.y}
-            if rows.user_ids is not None:
-                given["user_ids"] = rows.user_ids
-            return function(*bound.args, **bound.kwargs)
-
-        return call
-
-    return decorate
-
-
-def _frame_of(X: Any) -> Any:
+def frame_of(X: Any) -> Any:
     """Return a DataFrame of pandas, pyarrow or polars in that of pandas; None for other tables."""
     if not is_frame(X) and not hasattr(X, "__arrow_c_stream__"):
         return None
@@ -369,31 +295,15 @@ def _frame_of(X: Any) -> Any:
     return found if is_frame(found) else None
 
 
-def _named(table: Any, given: dict[str, Any]) -> Any:
-    """Return a table with the names that are given for its columns, and name the nominal ones."""
-    names, nominal = given.pop("feature_name", "auto"), given.get("categorical_feature")
-    if not isinstance(names, str) and names is not None and len(names) == table.shape[1]:
-        table = table.set_axis(list(names), axis=1)
-    if isinstance(nominal, (list, tuple)):
-        known = list(table.columns)
-        given["categorical_feature"] = [
-            known[each] if isinstance(each, int) and each < len(known) else each for each in nominal
-        ]
-    return table
+class DeclaredColumns:
+    """What a model knows of the columns of its tables by a data dictionary."""
 
+    # That of the fit, where the schema was a data dictionary.
+    _declaration: Declaration | None = None
 
-def _evaluation_sets(
-    given: dict[str, Any], rows: DeclaredRows, declared: Declaration
-) -> dict[str, Any]:
-    """Return evaluation sets with their features alone; the training rows stay the same object."""
-    pairs = evaluation_pairs(*(given.get(name) for name in ("eval_set", "eval_X", "eval_y")))
-    if not pairs:
-        return {}
-    found = []
-    for X, y in pairs:
-        if same_rows(X, given["X"]):
-            found.append((rows.X, rows.y if same_rows(y, given.get("y")) else y))
-        else:
-            table = _frame_of(X)
-            found.append((X if table is None else declared.features(table), y))
-    return {"eval_set": found, "eval_X": None, "eval_y": None}
+    def _features(self, X: Any) -> Any:
+        """Return the features of a table, as the dictionary of the fit declares them."""
+        if self._declaration is None:
+            return X
+        table = frame_of(X)
+        return X if table is None else self._declaration.features(table)

@@ -19,13 +19,13 @@ from dpboost.budgeting.spent_outside import rows_of_fit
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.table import Table, read_table
-from dpboost.estimators.declared_fit import declared_fit
 from dpboost.estimators.evaluation_sets import Evaluator
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.intake import (
     Asked,
     asked_privacy,
     asked_reading,
+    declared_fit,
     earlier_model,
     earlier_scores,
     open_rows,

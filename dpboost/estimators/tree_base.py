@@ -195,7 +195,7 @@ class TreeEstimator(PrivateScore, ModelPage, DeclaredColumns):
     def _conformed(self, X: Any) -> Any:
         """Rows as the model text expects them, with the columns of training."""
         check_is_fitted(self, "tree_")
-        X = self._features(X)
+        X = X if self._declaration is None else self._features(X)
         names = getattr(X, "columns", None)
         known = getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and list(names) != list(known):

@@ -9,9 +9,15 @@ from dpboost._utils.validation import check_integer
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
-from dpboost.estimators.declared_fit import declared_fit
 from dpboost.estimators.fit_arguments import FitOptions
-from dpboost.estimators.intake import Asked, asked_privacy, asked_reading, open_rows, public_seed
+from dpboost.estimators.intake import (
+    Asked,
+    asked_privacy,
+    asked_reading,
+    declared_fit,
+    open_rows,
+    public_seed,
+)
 from dpboost.estimators.tree_base import TreeClassifier, TreeEstimator, TreeRegressor
 from dpboost.privacy.recording import public_value
 from dpboost.recipes.dpboost import pure_accountant
