@@ -22,7 +22,6 @@ from dpboost.budgeting import (
     BudgetWarning,
     EpsilonExplanation,
     EpsilonSumWarning,
-    explain_epsilon,
     plot_accuracy_vs_epsilon,
     plot_privacy_budget,
 )
@@ -58,6 +57,7 @@ from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
 from dpboost.model_selection.cross_validation import CVBooster, CVResults, cv
 from dpboost.model_selection.forecasting import Forecast, forecast
+from dpboost.model_selection.planned_guarantee import explain_epsilon
 from dpboost.model_selection.refitting import refit_leaves
 from dpboost.model_selection.replaying import replay
 from dpboost.model_selection.secret_folds import SecretKFold

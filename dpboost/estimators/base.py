@@ -26,6 +26,7 @@ from dpboost.estimators.intake import (
     Asked,
     asked_privacy,
     asked_reading,
+    declared_fit,
     earlier_model,
     earlier_scores,
     open_rows,
@@ -156,12 +157,13 @@ class PrivateEstimator(
                 kind.poor_score = True
         return tags
 
+    @declared_fit
     @recorded(keep_transcript)
     @one_warning
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         init_score: Any = None,
         *,
@@ -189,10 +191,14 @@ class PrivateEstimator(
         ----------
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
             Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
-            says :class:`dpboost.Dataset`.
-        y : array-like of shape (n_rows,), or None where batches come with labels
+            says :class:`dpboost.Dataset`. Where ``schema`` is a data dictionary, a DataFrame may
+            have all columns of the table: those with the role ``feature`` take part, with their
+            declared types, the one with the role ``user`` gives ``user_ids``, and what the
+            dictionary does not name is left out, with one line.
+        y : array-like of shape (n_rows,), or None
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
-            not among the declared classes take no part.
+            not among the declared classes take no part. None where batches come with labels, and
+            where a column of X has the role ``target``.
         sample_weight : array-like of shape (n_rows,), optional
             Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
             its row.

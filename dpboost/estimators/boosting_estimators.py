@@ -189,6 +189,7 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
             "validate_features": validate_features,
             **kwargs,
         }
+        X = X if self._declaration is None else self._features(X)
         table = self._large_table(X, options)
         if table is not None:
             n_threads = effective_n_threads(self.n_jobs)
@@ -351,6 +352,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
             "validate_features": validate_features,
             **kwargs,
         }
+        X = X if self._declaration is None else self._features(X)
         table = self._large_table(X, options)
         if table is not None:
             n_threads = effective_n_threads(self.n_jobs)

@@ -23,7 +23,7 @@ PARAMETERS = """    Parameters
     preset : {"paper"}, default=None
         ``"paper"`` takes the values of the paper's experiments for what is left open below, in
         the place of the recipe's own rule (``dpboost``; the two baselines have no other values).
-    schema : Schema, dict or path of a JSON file, default=None
+    schema : Schema, dict, DataDictionary or path of a file, default=None
         Public knowledge: bounds, categories, classes, label bounds. What is not declared is
         assumed public or learned with a tenth of the budget.
     neighbours : {"add_remove", "replace"}, default="add_remove"

@@ -12,6 +12,7 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
 from dpboost.budgeting.windows import Window
+from dpboost.data.declared_rows import Declaration
 from dpboost.data.users import read_users, sample_rows
 from dpboost.evaluating.class_figures import CLASS_METRICS
 from dpboost.evaluating.evaluated_rows import (
@@ -29,7 +30,7 @@ from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.recording import note
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
-from dpboost.transcripts.recorded import recorded
+from dpboost.transcripts.recorded import by_declaration, recorded
 from dpboost.transcripts.row_forms import TableForm
 from dpboost.transcripts.transcript import Transcript
 
@@ -39,6 +40,17 @@ def keep_evaluation(found: Any, transcript: Transcript) -> Any:
     return replace(found, transcript=transcript)
 
 
+def _declaration_of(model: Any) -> tuple[Declaration | None, str]:
+    """Return what a data dictionary declared at the fit of a model, and the task."""
+    task = "classification" if is_classifier(model) else "regression"
+    return vars(model).get("_declaration"), task
+
+
+def _no_line(model: Any, line: str) -> None:
+    """Say nothing of columns that are left out: the fit has said it."""
+
+
+@by_declaration(_declaration_of, _no_line)
 @recorded(keep_evaluation)
 def evaluate(
     model: Any,

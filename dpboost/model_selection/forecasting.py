@@ -35,8 +35,9 @@ from dpboost.data.labels import check_same_length, read_class_labels, read_regre
 from dpboost.data.users import take_rows
 from dpboost.estimators.base import PrivateEstimator
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
-from dpboost.privacy.accounting import GDPAccountant
-from dpboost.privacy.exact_arithmetic import as_fraction, epsilon_of
+from dpboost.model_selection.planned_guarantee import planned_capacity, planned_guarantee
+from dpboost.privacy.exact_arithmetic import number_of
+from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 from dpboost.schema import Schema
 
 Array = NDArray[np.float64]
@@ -71,6 +72,9 @@ class Forecast:
         Standard deviation, in rows, of the noise of one number of rows that all of epsilon is
         spent on. What a model learns from fewer rows than that is noise whatever the data are.
 
+    guarantees : tuple of EpsilonExplanation
+        What the report of the fit will say of an attacker.
+
     Examples
     --------
     >>> from dpboost import forecast
@@ -88,6 +92,7 @@ class Forecast:
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     hidden_rows: tuple[float, ...] = ()
+    guarantees: tuple[EpsilonExplanation, ...] = ()
 
     def __str__(self) -> str:
         lines = [self._head, f"{'epsilon':>9}  {'noise, in rows':>14}" + f"  {self.metric or ''}"]
@@ -258,11 +263,17 @@ def forecast(
     declared = Schema.coerce(schema)
     planned = _planned(estimator, declared)
     delta = float(planned.delta)
-    hidden = tuple(_hidden_rows(each, delta) for each in asked)
+    terms = (planned.recipe, planned.rows_per_user)
+    hidden = tuple(_hidden_rows(each, delta, *terms) for each in asked)
+    guarantees = tuple(
+        planned_guarantee(terms[0], each, delta, terms[1], "forecast") for each in asked
+    )
     if like is None:
         if metric is not None:
             raise refuse("metric", "forecast", "None without public rows in 'like'", metric)
-        return Forecast(metric=None, n_rows=size, epsilon=asked, hidden_rows=hidden)
+        return Forecast(
+            metric=None, n_rows=size, epsilon=asked, hidden_rows=hidden, guarantees=guarantees
+        )
     names = _CLASS_METRICS if is_classifier(planned) else _NUMBER_METRICS
     name = check_choice("metric", "forecast", metric or names[0], names)
     X, y = _public_rows(like, planned)
@@ -285,6 +296,7 @@ def forecast(
         low=low,
         high=high,
         hidden_rows=hidden,
+        guarantees=guarantees,
     )
 
 
@@ -297,16 +309,14 @@ def _planned(estimator: Any, schema: Schema) -> Any:
     return clone(estimator)
 
 
-def _hidden_rows(epsilon: float, delta: float) -> float:
+def _hidden_rows(epsilon: float, delta: float, recipe: Any, rows_per_user: int | None) -> float:
     """Return the deviation of the noise of one count that the whole of epsilon is spent on."""
-    laplace = math.sqrt(2) / epsilon
-    if delta == 0:
-        return laplace
-    whole = GDPAccountant().capacity(
-        epsilon_of(as_fraction("epsilon", "forecast", epsilon)),
-        as_fraction("delta", "forecast", delta),
-    )
-    return 1 / math.sqrt(float(whole)) if whole else laplace
+    measure, capacity = planned_capacity(recipe, epsilon, delta, rows_per_user, "forecast")
+    whole = float(number_of(capacity))
+    if not whole:
+        return math.inf
+    deviations = {"mu squared": 1 / math.sqrt(whole), "rho": 1 / math.sqrt(2 * whole)}
+    return deviations.get(measure, math.sqrt(2) / whole)
 
 
 def _public_rows(like: Any, estimator: Any) -> tuple[Any, NDArray[Any]]:

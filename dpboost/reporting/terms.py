@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any, SupportsFloat, TypeVar
 
 from dpboost._utils.displays import aligned
-from dpboost._utils.validation import refuse
+from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.privacy.exact_arithmetic import (
     NO_COST,
     ZERO,
@@ -24,6 +24,7 @@ from dpboost.privacy.exact_arithmetic import (
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.release_record import release_record
+from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 
 Fact = bool | int | float | str
 Terms = TypeVar("Terms", bound="ReportTerms")
@@ -278,6 +279,24 @@ class ReportTerms:
         if not counted or not self.private or self.earlier_epsilon:
             return None
         return math.sqrt(self.spent) * (self.rows_per_user or 1)
+
+    @property
+    def explanation(self) -> EpsilonExplanation:
+        """What this release by itself leaves to an attacker, as `explain_epsilon` says it.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a report of no guarantee.
+        """
+        if not self.private:
+            raise InvalidParameterError(
+                f"This report states no guarantee, which has no meaning: {'; '.join(self.reasons)}."
+            )
+        epsilon, delta = self.own
+        recipe = self.facts.get("recipe")
+        what = "" if recipe is None else f"recipe={recipe!r}"
+        return EpsilonExplanation(epsilon=epsilon, delta=delta, mu=self.mu, what=what)
 
     def details(self) -> str:
         """Return the terms, the accounting, all facts, and each kind of release with its reason."""

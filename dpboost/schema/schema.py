@@ -145,13 +145,14 @@ class Schema:
 
         Parameters
         ----------
-        value : None, Schema, dict, or str or path
+        value : None, Schema, dict, DataDictionary, or str or path
             ``None`` declares nothing; a dict has the parameters of `Schema` as keys; a path is that
             of a schema in JSON or of a data dictionary in CSV or JSON.
 
         Returns
         -------
         Schema
+            Of a data dictionary one that takes no columns but its features.
 
         Raises
         ------
@@ -160,17 +161,18 @@ class Schema:
         """
         if value is None:
             return cls()
-        if isinstance(value, Schema):
-            return value
         if isinstance(value, Mapping):
             return cls.from_dict(value)
         if isinstance(value, (str, os.PathLike)):
-            found = cls.or_dictionary(value)
-            return found if isinstance(found, Schema) else cls(**found.schema_parts())
+            value = cls.or_dictionary(value)
+        if isinstance(value, DataDictionary):
+            return _DictionarySchema(**value.schema_parts(), features=value.features)
+        if isinstance(value, Schema):
+            return value
         raise refuse(
             "schema",
             "dpboost",
-            "None, a Schema, a dict or the path of a schema or data dictionary",
+            "None, a Schema, a dict, a DataDictionary, or the path of a schema or data dictionary",
             value,
         )
 
@@ -285,8 +287,9 @@ class Schema:
         --------
         dpboost.schema_template : A dictionary to be filled in, from a table's names and types.
         """
-        parts = DataDictionary.from_file(path).schema_parts(target)
-        return cls(max_rows=max_rows, **parts)
+        found = DataDictionary.from_file(path).with_role("target", target)
+        parts = found.schema_parts(target)
+        return _DictionarySchema(max_rows=max_rows, **parts, features=found.features)
 
     @classmethod
     def from_public_sample(
@@ -467,6 +470,32 @@ class Schema:
             label_bounds=self.label_bounds,
             max_rows=self.max_rows,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DictionarySchema(Schema):
+    """What a data dictionary declares: a column that is no feature of it takes no part.
+
+    Parameters
+    ----------
+    features : tuple of str
+    """
+
+    features: tuple[str, ...]
+
+    __hash__ = None
+
+    def resolve(self, feature_names: Sequence[str]) -> ResolvedSchema:
+        """Refuse columns that would become features without being declared as such."""
+        known = set(map(lightgbm_name, self.features))
+        others = [str(name) for name in feature_names if lightgbm_name(name) not in known]
+        if others:
+            raise InvalidParameterError(
+                f"X has columns that are no features of the data dictionary: {', '.join(others)}. "
+                "Leave them out of X, or give fit of an estimator a DataFrame in memory: it takes "
+                "the features, and the user of each row, as the dictionary says."
+            )
+        return super().resolve(feature_names)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,7 +79,8 @@ def calibrated(
     calibration = Calibration(level=level, threshold=threshold, label_bounds=bounds)
     facts = {
         **fitted.report.facts,
-        "conformal": level,
+        # With the report these are a part of the model text, which then predicts intervals.
+        **calibration.facts,
         "rows held out": f"each with chance {HELD_OUT} by secret random assignment, "
         "for the intervals alone",
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dpboost._utils.progress import round_progress
@@ -13,8 +11,12 @@ from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.recipe import Setting
 from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.loss_choice import choose_loss, start_loss
-from dpboost.training.private_bins import release_bins
-from dpboost.training.released_warnings import warn_after_trees, warn_before_trees
+from dpboost.training.private_bins import ReleasedBins, release_bins
+from dpboost.training.released_warnings import (
+    warn_after_trees,
+    warn_before_trees,
+    warn_of_declared,
+)
 from dpboost.training.request import FitRequest, Inputs
 
 
@@ -52,14 +54,14 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     # Where scores start, and bins.
     binner = inputs.binner(completed.schema, request)
     for_start, for_bins, budget = request.divide(completed, loss, binner)
-    masses: dict[int, Any] = {}  # released rows in bins
+    bins = ReleasedBins(binner=binner)
     with ledger.sequential("training" if recipe.single else "preparation"):
         (loss, weighting, seen), budget = start_loss(
             rows, loss, classes, request, completed.schema, (for_start, budget), ledger
         )
         n_rows = None if seen is None else seen.at_most(completed.schema.max_rows)
         if for_bins and n_rows is not None:
-            binner, masses = release_bins(
+            bins = release_bins(
                 binner,
                 rows,
                 integer=completed.schema.integer,
@@ -74,17 +76,18 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     setting = Setting(
         hyper=request.settle(facts),
         loss=loss,
-        binner=binner,
+        binner=bins.binner,
         facts=facts,
         public=np.random.default_rng(request.public_seed),
         n_threads=effective_n_threads(request.n_jobs),
         weighted=weighting is not None,
     )
     warn_before_trees(seen, classes, setting, request, ledger)
+    warn_of_declared(inputs.schema, completed, seen, bins, loss, weighted=request.weights.of_rows)
     growth = recipe.build(setting)
 
     # Trees.
-    growth.bin(rows, binner, loss, weighting)
+    growth.bin(rows, bins.binner, loss, weighting)
     with (
         round_progress(
             growth.n_rounds, show=request.show_progress, spent=lambda: ledger.part_spent
@@ -95,7 +98,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         callback = monitor.begin(setting, completed.schema, growth.n_rounds) if monitor else None
         grown = growth.run(
             rows,
-            binner,
+            bins.binner,
             loss,
             budget=budget,
             ledger=ledger,
@@ -105,4 +108,6 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         )
     warn_after_trees(grown, seen, classes, request, ledger)
     counted = None if seen is None or n_rows is None else n_rows * seen.weight
-    return fitted_model(grown, setting, completed, request, ledger, n_rows=counted, masses=masses)
+    return fitted_model(
+        grown, setting, completed, request, ledger, n_rows=counted, masses=bins.masses
+    )

@@ -226,7 +226,7 @@ class PrivacyRequest:
         """Names of the parts of the schema that the user declares, for the report."""
         given = [
             part.name
-            for part in fields(self.schema)
+            for part in fields(Schema)
             if getattr(self.schema, part.name) not in (None, {}, ())
         ]
         return ", ".join(given) or "nothing"

@@ -341,7 +341,8 @@ def check_learnable(
     raise InvalidParameterError(
         f"A list of categories is made of rows, and with {why} it cannot be learned privately. "
         f"Undeclared: {_some([schema.feature_names[position] for position in positions])}. "
-        f"Declare them with Schema(categories=...){allow}{cure}."
+        "Declare them with Schema(categories=...) or as values in the data dictionary"
+        f"{allow}{cure}."
     )
 
 

@@ -83,6 +83,15 @@ NVFLARE = "tests/integration/test_nvflare_example.py::test_its_model_is_that_of_
 #: Patterns of commands, and the test that runs them or the stage of ``.ci/nightly``.
 ELSEWHERE = {
     r"dpboost \w+ .*stays\.csv.*|dpboost forecast --rows 12000 .*": DOCUMENTS,
+    r"dpboost refit .*|dpboost fit march\.csv .*": (
+        "tests/unit/cli/test_refit_and_intervals.py::test_leaves_are_learned_again_under_a_budget"
+    ),
+    r"dpboost (fit|evaluate|report) .*--scores .*": (
+        f"{OF_THE_PROGRAM}::test_scores_are_kept_for_the_certificate"
+    ),
+    r"python -m tests\.wrong_inputs": (
+        "tests/integration/test_wrong_inputs.py::test_the_page_is_what_is_said"
+    ),
     r"dpboost report model\.txt --html report\.html --certificate .*": DOCUMENTS,
     r"dpboost report model\.txt --certificate .* --state .*": (
         f"{OF_THE_PROGRAM}::test_a_certificate_says_what_was_declared_and_who_approved"

@@ -85,7 +85,9 @@ def tests_of(mutant: Mutant, found: dict[str, Any]) -> list[str]:
         start = f"{mutant.module}:"
         own = {t for line, tests in found["lines"].items() if line.startswith(start) for t in tests}
     name = f"test_{mutant.module.rpartition('.')[2]}"
-    return sorted(own, key=lambda test: (name not in test.partition("::")[0], found["seconds"][test]))
+    return sorted(
+        own, key=lambda test: (name not in test.partition("::")[0], found["seconds"][test])
+    )
 
 
 def tried(mutant: Mutant, tests: list[str]) -> dict[str, Any]:
