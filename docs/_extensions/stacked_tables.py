@@ -11,7 +11,7 @@ from html import escape, unescape
 
 #: Tables of so many columns fit on a phone as they are.
 FITS = 3
-_TABLE = re.compile(r'<table class="[^"]*\bdocutils\b[^"]*"[^>]*>.*?</table>', re.S)
+_TABLE = re.compile(r'<table class="[^"]*\btable\b[^"]*"[^>]*>.*?</table>', re.S)
 _HEAD = re.compile(r"<thead>.*?</thead>", re.S)
 _NAME = re.compile(r"<th\b[^>]*>(.*?)</th>", re.S)
 _ROW = re.compile(r"<tr\b[^>]*>.*?</tr>", re.S)
