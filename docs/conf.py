@@ -21,7 +21,6 @@ extensions = [
     "glossary_links",
     "mathml",
     "command_help",
-    "parameter_ranges",
     "parameter_table",
     "stacked_tables",
     "myst_parser",

@@ -1,12 +1,9 @@
-"""``parameter-ranges``: every parameter of this library with its range, default and estimators."""
+"""Every parameter of this library with its range, default and estimators."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
-
-from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
 
 #: Parameters whose range is not in the table of domains that recipes share.
 RANGES = {
@@ -115,34 +112,3 @@ def _defaults(estimator: Any) -> dict[str, Any]:
     no = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     own = [name for name, each in signature.items() if each.kind not in no and name != "self"]
     return {name: signature[name].default for name in own}
-
-
-class ParameterRanges(SphinxDirective):
-    """Shows the table."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        table = nodes.table()
-        group = nodes.tgroup(cols=4)
-        table += group
-        for width in (28, 36, 16, 20):
-            group += nodes.colspec(colwidth=width)
-        head, body = nodes.thead(), nodes.tbody()
-        group += [head, body]
-        head += _row([nodes.Text(word) for word in ("parameter", "range", "default", "of")])
-        for name, *cells in rows():
-            body += _row([nodes.literal(name, name), *map(nodes.Text, cells)])
-        return [table]
-
-
-def _row(cells: list[nodes.Node]) -> nodes.row:
-    found = nodes.row()
-    for cell in cells:
-        found += nodes.entry("", nodes.paragraph("", "", cell))
-    return found
-
-
-def setup(app) -> dict[str, bool]:
-    """Register with Sphinx."""
-    app.add_directive("parameter-ranges", ParameterRanges)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
