@@ -25,6 +25,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.federated.scale import FEDERATED_SCALE
     from benchmarks.federated.skew import FEDERATED_SKEW
     from benchmarks.federated.traffic import FEDERATED_TRAFFIC
+    from benchmarks.few_rows import FEW_ROWS
     from benchmarks.glass_box.run import GLASS_BOX
     from benchmarks.guarantees.runs import AUDIT
     from benchmarks.label_grid import LABEL_BOUNDS
@@ -39,6 +40,7 @@ def runs() -> dict[str, Run]:
     found = [
         *map(as_run, EXPERIMENTS.values()),
         SMALL_TABLES,
+        FEW_ROWS,
         RULE_CLIFFS,
         AUDIT,
         ATTACKS,

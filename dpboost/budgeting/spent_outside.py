@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_once
+from dpboost._utils.warnings import PrivacyWarning, warn_once, warn_user
 
 #: Functions of scikit-learn that fit clones of an estimator to parts of the same rows.
 _SEARCHES = (
@@ -90,7 +90,7 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
     table.delta += delta
     if table.n_fits > 1:
         total = f"epsilon={table.epsilon:g}" + (f", delta={table.delta:g}" if table.delta else "")
-        warn_of_guarantee(
+        warn_user(
             f"These are {table.n_fits} fits of this process to tables with these columns, in no "
             f"budget: if these share rows, epsilon adds up to {total} so far, and so on with each "
             "further fit. Keep one account for the table: `with dpboost.Budget(epsilon=...):`, "

@@ -14,7 +14,7 @@ from lightgbm.callback import CallbackEnv, EarlyStopException, record_evaluation
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee
+from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.data.binner import Binner
 from dpboost.data.labels import (
     check_same_length,
@@ -309,14 +309,14 @@ class Evaluator:
                 )
         if self.sets:
             names = ", ".join(public.name for public in self.sets)
-            warn_of_guarantee(
+            warn_user(
                 f"The rows given for evaluation ({names}) are taken as public: scores on them are "
                 "not protected. Give only rows that anybody may see.",
                 PublicRowsWarning,
             )
 
         if self.skipped is not None:
-            warn_of_guarantee(
+            warn_user(
                 f"The training rows among the evaluation sets ({self.skipped}) are not judged: a "
                 "metric of private rows is a query of its own in each round, without a charge. "
                 "Their results are nan, and early stopping ignores them. Leave them out, or "

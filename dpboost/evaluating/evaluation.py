@@ -153,7 +153,7 @@ class Evaluation:
             metric = check_choice(
                 "metric", owner, metric or next(iter(self.metrics)), tuple(self.metrics)
             )
-        ax = new_axes("Evaluation.plot()", ax)
+        ax = new_axes("Evaluation.plot()", ax, layout="constrained")
         if kind == "groups":
             assert metric is not None
             self._plot_groups(ax, metric)
@@ -171,8 +171,10 @@ class Evaluation:
                 continue
             ax.plot([position, position], [figure.low, figure.high], color="gray")
             ax.plot([position], [figure.value], marker="o", color="C0")
-        ax.set_xticks(range(len(blocks)), [str(name) for name in blocks])
-        ax.set(ylabel=metric)
+        # The heading of all rows is long.
+        names = [str(name).replace(" of ", "\nof ") for name in blocks]
+        ax.set_xticks(range(len(blocks)), names)
+        ax.set(ylabel=metric, xlim=(-0.5, len(blocks) - 0.5))
 
     def _plot_curve(self, ax: Any, kind: str) -> None:
         axes = {

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dpboost._utils.defaults import is_default
 from dpboost.reporting.charts import drawing, line
 from dpboost.reporting.document import (
     Answers,
@@ -104,13 +105,15 @@ def model_document(model: Any) -> Document:
 
 def _parameters(model: Any) -> tuple[tuple[str, str], ...]:
     """Return what was asked for, or what the recipe took where nothing was."""
-    facts = model.privacy_report_.facts
+    report = model.privacy_report_
+    # Inside a budget its fraction decides, and the guarantee stands above.
+    left_out = _LEFT_OUT if report.budget is None else (*_LEFT_OUT, "epsilon", "delta")
     rows = []
     for name, asked in sorted(model.get_params(deep=False).items()):
-        value = facts.get(name) if asked is None else asked
+        value = report.facts.get(name) if asked is None or is_default(asked) else asked
         if callable(value):
             value = getattr(value, "__name__", "a function")
-        if name not in _LEFT_OUT and isinstance(value, (bool, int, float, str, tuple)):
+        if name not in left_out and isinstance(value, (bool, int, float, str, tuple)):
             rows.append((name, f"{value:g}" if isinstance(value, float) else str(value)))
     return tuple(rows)
 
@@ -120,17 +123,26 @@ def _scores(model: Any) -> list[Block]:
     found = getattr(model, "held_out_scores_", None)
     if found is None:
         return []
-    names = tuple(found.metrics)
     blocks = {"all of them": found.metrics, **found.groups}
-    rows = [
-        (str(group), *(f"{figures[name]:.3g}" for name in names))
-        for group, figures in islice(blocks.items(), _MOST_FEATURES)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for group, figures in islice(blocks.items(), _MOST_FEATURES):
+        if all(figure.too_few for figure in figures.values()):
+            rows.append((str(group), "", "too few rows", ""))
+            continue
+        rows += [
+            (
+                str(group) if position == 0 else "",
+                name,
+                f"{figure.value:.3g}",
+                f"{figure.low:.3g} to {figure.high:.3g}",
+            )
+            for position, (name, figure) in enumerate(figures.items())
+        ]
     return [
         Heading("Scores of rows held out of the fit"),
-        Grid(("rows", *names), tuple(rows), numbers=frozenset(range(1, len(names) + 1))),
+        Grid(("rows", "score", "value", "95 % interval"), tuple(rows), numbers=frozenset({2, 3})),
         Paragraph(
-            "In brackets intervals of 95 %: they count the noise, and that the rows are a sample. "
+            "Intervals count the noise, and that the rows are a sample. "
             f"Released apart from the fit: {found.report.guarantee}"
         ),
     ]

@@ -31,6 +31,7 @@ def document(report: ReportTerms) -> Document:
     Document
         Public and released values only, like the report.
     """
+    expected = report.facts.get("expected")
     blocks: list[Block] = [
         Answers(
             (
@@ -40,6 +41,7 @@ def document(report: ReportTerms) -> Document:
                 ("For how many fits", how_many_fits(report)),
                 ("Assumed", assumptions(report)),
                 ("What would break it", what_breaks_it(report)),
+                *([("What to expect", (str(expected),))] if expected else []),
             )
         ),
         _releases(report),

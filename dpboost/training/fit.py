@@ -9,6 +9,7 @@ from dpboost._utils.threads import effective_n_threads
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.recipe import Setting
+from dpboost.training.few_rows import expected_of
 from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.loss_choice import choose_loss, start_loss
 from dpboost.training.private_bins import ReleasedBins, release_bins
@@ -108,6 +109,14 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         )
     warn_after_trees(grown, seen, classes, request, ledger)
     counted = None if seen is None or n_rows is None else n_rows * seen.weight
+    expected = expected_of(seen, classes, weighted=setting.weighted)
     return fitted_model(
-        grown, setting, completed, request, ledger, n_rows=counted, masses=bins.masses
+        grown,
+        setting,
+        completed,
+        request,
+        ledger,
+        n_rows=counted,
+        masses=bins.masses,
+        facts={"expected": " ".join(expected)} if expected else {},
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpboost._utils.schema_checks import LARGEST_BOUND, label_range
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_real, refuse
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_user
+from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.losses import (
     CustomClassLoss,
@@ -197,7 +197,7 @@ class Objective:
     def warn_of_function(self, n_classes: int) -> None:
         """Warn where the user's function is called with rows of so many classes."""
         if self.name == "custom" and n_classes > 2:
-            warn_of_guarantee(
+            warn_user(
                 "The objective is a function that is called with rows: the guarantee holds if what "
                 "it returns for a row depends on that row alone, which was tried on public rows "
                 "and is not proved. Where you are not sure, take objective='multiclass'.",

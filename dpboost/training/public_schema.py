@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_user
+from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.feature_bins import EdgeBins
 from dpboost.privacy.budget_split import FitBudget, split_fit
@@ -355,7 +355,7 @@ def _some(values: Sequence[Any]) -> str:
 
 def _warn_of_classes(classes: Sequence[Any]) -> None:
     """Say which labels are published."""
-    warn_of_guarantee(
+    warn_user(
         f"The set of class labels is taken as public and is part of the model: {_some(classes)}. "
         "Declare it, schema=Schema(classes=...), or have it learned with part of the budget: "
         "leave 'classes' out of assume_public.",
@@ -365,7 +365,7 @@ def _warn_of_classes(classes: Sequence[Any]) -> None:
 
 def _warn_of_lists(names: Sequence[str]) -> None:
     """Say whose lists of categories are published."""
-    warn_of_guarantee(
+    warn_user(
         f"The categories that the column types of {_some(names)} list are taken as public and are "
         "part of the model, because assume_public names 'categories'. Declare them, "
         "schema=Schema(categories=...), or have them learned with part of the budget: leave "

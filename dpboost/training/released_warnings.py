@@ -24,6 +24,7 @@ from dpboost.losses import FractionalLabelLoss, LabelRangeLoss, LogLinkLoss, Los
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
 from dpboost.schema import ResolvedSchema
+from dpboost.training.few_rows import expected_of, listed, small_classes, within_noise
 from dpboost.training.privacy_params import warn_of_budget, warn_of_delta
 from dpboost.training.private_bins import ReleasedBins
 from dpboost.training.public_schema import CompletedSchema
@@ -41,7 +42,7 @@ FEWEST_ROUNDS = 20
 MORE_LEVELS = 3
 
 _ROUNDS = ("n_estimators", "learning_rate")
-# Classes and columns that a message lists.
+# Columns that a message lists.
 _MOST_LISTED = 10
 #: Part of the rows at an end from which a range is doubtful.
 MOST = 0.5
@@ -73,42 +74,29 @@ def warn_of_labels(seen: SeenRows, classes: Sequence[Any], *, declared: bool) ->
     if seen.some_take_no_part:
         cure = "declare all of them, spelled and typed as in y" if declared else "declare them"
         warn_user(
-            f"Rows with other labels than {_listed(classes)} take no part, and the released "
+            f"Rows with other labels than {listed(classes)} take no part, and the released "
             f"numbers say that there are some: more than {SURE:g} standard deviations of their "
             f"noise. If these are not all classes, {cure}: schema=Schema(classes=...).",
             ParameterWarning,
         )
     if declared:
-        warn_of_empty(
-            [classes[position] for position in seen.empty_classes if position < len(classes)]
+        empty = [position for position in seen.empty_classes if position < len(classes)]
+        _warn_of(
+            within_noise(
+                [classes[position] for position in empty],
+                [seen.noise_stddevs[position] for position in empty],
+            )
         )
-
-
-def warn_of_empty(classes: Sequence[Any]) -> None:
-    """Warn of declared classes whose released size is no more than noise.
-
-    Parameters
-    ----------
-    classes : sequence
-        Those of them, maybe none.
-    """
-    if classes:
-        warn_user(
-            f"Released numbers show no rows of the declared classes {_listed(classes)}: they are "
-            f"below {SURE:g} standard deviations of their noise. Spell and type the classes as the "
-            "labels y: Schema(classes=...), or 0 to num_class - 1 for dpboost.train. If they are "
-            "right, epsilon is too small for so few rows of a class.",
-            ParameterWarning,
-        )
-
-
-def _listed(classes: Sequence[Any]) -> str:
-    return _first(list(map(repr, classes)))
 
 
 def _first(names: Sequence[str]) -> str:
     listed = ", ".join(names[:_MOST_LISTED])
     return f"{listed}, ..." if len(names) > _MOST_LISTED else listed
+
+
+def _warn_of(lines: Sequence[str]) -> None:
+    for line in lines:
+        warn_user(line, ParameterWarning)
 
 
 def warn_of_settings(facts: PublicFacts, recipe: Recipe) -> None:
@@ -175,6 +163,7 @@ def warn_before_trees(
         declared = privacy.schema.classes is not None
         if classes and (declared or "classes" not in privacy.assume_public):
             warn_of_labels(seen, classes, declared=declared)
+        _warn_of(expected_of(seen, classes, weighted=setting.weighted))
     if facts.n_rows is not None and not recipe.single:
         warn_of_settings(facts, recipe)
     if recipe.useful_budget is not None:
@@ -204,8 +193,9 @@ def warn_after_trees(
     if seen is None:
         warn_of_delta(ledger, max(float(sizes.sum()), 1.0))
     if request.privacy.schema.classes is not None:
-        small = np.flatnonzero(sizes <= SURE * grown.noise_stddev)
-        warn_of_empty([classes[position] for position in small.tolist()])
+        small = small_classes(sizes, grown.noise_stddev)
+        noise = [grown.noise_stddev] * len(small)
+        _warn_of(within_noise([classes[position] for position in small], noise))
 
 
 def warn_of_declared(

@@ -164,6 +164,9 @@ ELSEWHERE = {
 #: Patterns of commands that nobody runs, and why.
 NOT_RUN = {
     r"(python -m )?pip (install|download) .*": "fetches from the index; extras are compared below",
+    r"dpboost --help": "tests/unit/cli prints the help of every command",
+    r'python -c "import dpboost; print\(dpboost\.__version__\)"': "every test imports it",
+    r"python setup\.py build_ext --inplace": "builds; tests/integration/test_build.py",
     r"python -m benchmarks run .*": "hours; arguments are read below, code runs on small data",
     r"python examples/01_quickstart\.py --data adult .*": "downloads Adult",
     r"python -m timeit -s .* Shamir.*": "needs pycryptodome, of no extra",

@@ -149,7 +149,12 @@ def test_scores_of_held_out_rows_are_headed_so_and_stand_on_the_page(results) ->
     assert "rows held out of the fit" in found._repr_html_()
     page = html.unescape(model.to_html())
     assert "Scores of rows held out of the fit" in page
-    assert f"{found['auc']:.3g}" in page
+    auc = found["auc"]
+    assert f">{auc.value:.3g}</td>" in page
+    assert f"{auc.low:.3g} to {auc.high:.3g}" in page
+    assert "a function" not in page
+    assert "<td >n_estimators</td><td >30</td>" in page
+    assert "<td >epsilon</td>" not in page, "the fraction of the budget decides"
     again = clone(model).set_params(schema=None).fit(np.zeros((50, 1)), np.arange(50) % 2)
     again.held_out_scores_ = found
     again.fit(np.zeros((50, 1)), np.arange(50) % 2)
