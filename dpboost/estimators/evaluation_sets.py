@@ -320,7 +320,8 @@ class Evaluator:
                 f"The training rows among the evaluation sets ({self.skipped}) are not judged: a "
                 "metric of private rows is a query of its own, each round, and is not paid for. "
                 "Their results are nan, and early stopping ignores them. Leave them out, or pay "
-                "for a figure after training: dpboost.evaluate.",
+                "for figures after training: dpboost.evaluate, with num_iteration=... for those "
+                "of chosen rounds.",
                 SkippedRowsWarning,
             )
 
