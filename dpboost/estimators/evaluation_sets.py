@@ -320,7 +320,8 @@ class Evaluator:
                 f"The training rows among the evaluation sets ({self.skipped}) are not judged: a "
                 "metric of private rows is a query of its own in each round, without a charge. "
                 "Their results are nan, and early stopping ignores them. Leave them out, or "
-                "release a metric after training: dpboost.evaluate.",
+                "release metrics after training: dpboost.evaluate, with num_iteration=... for "
+                "those of chosen rounds.",
                 SkippedRowsWarning,
             )
 

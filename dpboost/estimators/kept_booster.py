@@ -30,7 +30,7 @@ class Judge:
     parameters : dict
         Constants that metrics read.
     raw : callable
-        ``raw(dataset)``: raw scores of its rows.
+        ``raw(dataset, num_iteration=None)``: raw scores of its rows.
     labels : callable
         ``labels(dataset)``: its labels as metrics read them.
     trained_on : weakref of Dataset
@@ -42,7 +42,7 @@ class Judge:
     objective: str
     metrics: Sequence[str]
     parameters: dict[str, Any]
-    raw: Callable[[lightgbm.Dataset], NDArray[np.float64]]
+    raw: Callable[..., NDArray[np.float64]]
     labels: Callable[[lightgbm.Dataset], Any]
     trained_on: weakref.ReferenceType[lightgbm.Dataset]
     n_outputs: int = 1

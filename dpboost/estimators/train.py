@@ -194,7 +194,7 @@ def _kept(
         objective=estimator.ensemble_.objective,
         metrics=named_metrics(None, value_of(asked, "metric"))[0],
         parameters=metric_parameters(constants, estimator.get_params()),
-        raw=lambda data: scores(unpack(data), raw_score=True),
+        raw=lambda data, **more: scores(unpack(data), raw_score=True, **more),
         labels=lambda data: labels_for(estimator, data.label),
         trained_on=weakref.ref(train_set),
         n_outputs=estimator.ensemble_.n_outputs,

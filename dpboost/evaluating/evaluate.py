@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
 from dpboost.budgeting.windows import Window
@@ -62,6 +62,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     groups: Any = None,
     user_ids: Any = None,
+    num_iteration: int | None = None,
 ) -> Evaluation:
     """Evaluate a released model on private rows, under a budget.
 
@@ -88,6 +89,9 @@ def evaluate(
         or ``names`` does. Their list is public. Not more than 1,000.
     user_ids : array-like of shape (n_rows,), optional
         Whose row each one is, where the budget protects users.
+    num_iteration : int, optional
+        Rounds of the model that are judged, from the first on; all by default. Evaluations of a few
+        chosen numbers of rounds are a learning curve, each of them at its own fraction.
 
     Returns
     -------
@@ -138,6 +142,7 @@ def evaluate(
     """
     classifier = is_classifier(model)
     _check_one_number(model)
+    rounds = _rounds(model, num_iteration)
     taken = claim(budget, fraction, what="evaluate", rows=X, call="evaluate", carrier=model)
     if taken is None:
         raise InvalidParameterError(
@@ -172,9 +177,9 @@ def evaluate(
     # A warning about an odd cell would tell that there is one.
     with np.errstate(all="ignore"):
         if classifier:
-            own, known = scored_rows(model, X, y, n_rows, of_group.codes)
+            own, known = scored_rows(model, X, y, n_rows, of_group.codes, **rounds)
         else:
-            own = predicted_rows(model, X, y, n_rows, of_group.codes)
+            own = predicted_rows(model, X, y, n_rows, of_group.codes, **rounds)
             known = np.ones(n_rows, dtype=bool)
     ledger = request.ledger(accountant_of(request))
     chosen = np.arange(n_rows)
@@ -186,7 +191,12 @@ def evaluate(
     )
     report = PrivacyReport.from_ledger(
         ledger,
-        facts={"evaluated": type(model).__name__, "metrics": ", ".join(names), **request.facts},
+        facts={
+            "evaluated": type(model).__name__,
+            "metrics": ", ".join(names),
+            **rounds,
+            **request.facts,
+        },
         rows_per_user=most,
         budget=request.budget_record,
     )
@@ -242,6 +252,18 @@ def quantile_level(model: Any) -> float | None:
         return None
     level = getattr(model, "alpha", None)
     return 0.9 if level is None else float(level)
+
+
+def _rounds(model: Any, num_iteration: Any) -> dict[str, int]:
+    """Return what to tell ``predict`` of the number of rounds: nothing where all are judged."""
+    if num_iteration is None:
+        return {}
+    if not hasattr(model, "booster_"):
+        raise refuse("num_iteration", "evaluate", "None for a model without rounds", num_iteration)
+    most = int(model.booster_.current_iteration())
+    return {
+        "num_iteration": check_integer("num_iteration", "evaluate", num_iteration, low=1, high=most)
+    }
 
 
 def _check_one_number(model: Any) -> None:

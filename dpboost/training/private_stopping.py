@@ -40,7 +40,7 @@ MOST_LOOKS = 8
 LARGEST_CHANGE = 0.25
 # Units of one standard deviation of the noise: many looks stay far below the limit of the lattice.
 _UNITS_PER_SIGMA = 64 * SMALLEST_SIGMA
-_ABSOLUTE = ("regression_l1", "huber", "fair")
+_ABSOLUTE = ("regression_l1", "mape", "huber", "fair")
 
 
 def check_stopping(request: FitRequest) -> None:

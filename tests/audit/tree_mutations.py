@@ -317,7 +317,7 @@ def order_by_exact_sizes():
 def weights_as_they_come():
     """Weights that are not clipped to the public bound."""
 
-    def weight_units(self, weighting, classes):
+    def weight_units(self, weighting, classes, targets):
         return np.rint(self.sample_weight / weighting.max_weight * 2**16).astype(np.int32)
 
     return [(RowExtras, "weight_units", weight_units)]

@@ -435,6 +435,17 @@ def importances():
     assert model.feature_importances_.sum() == pytest.approx(frame["split_gain"].sum(), rel=1e-5)
 
 
+def a_session():
+    booster = dpboost.Booster(PARAMS, dpboost.Dataset(X, Y))
+    booster.update()
+    booster.update()
+    assert booster.rollback_one_iter().update() is False
+    assert booster.num_trees() == 2
+    spent = booster.privacy_report.epsilon_spent
+    assert booster.rollback_one_iter().num_trees() == 1
+    assert booster.privacy_report.epsilon_spent == spent
+
+
 def best_scores():
     assert list(fit_options().best_score_["mine"]) == ["l1", "l2", "worst"]
 
@@ -475,6 +486,8 @@ TESTS = {
     "predict(start_iteration=..., num_iteration=...)": a_part_of_the_rounds,
     "booster_.dump_model": lambda: json.dumps(fitted().booster_.dump_model()),
     "booster_.trees_to_dataframe": lambda: fitted().booster_.trees_to_dataframe().iloc[0],
+    "Booster(params, train_set).update": a_session,
+    "Booster(params, train_set).rollback_one_iter": a_session,
     "booster_.update": lambda: is_refused(lambda: fitted().booster_.update(), "accounting"),
     "booster_.refit": lambda: is_refused(lambda: fitted().booster_.refit(X, Y), "accounting"),
     "feature_importances_": importances,
