@@ -78,18 +78,27 @@ def locked_file(path: Path) -> Iterator[None]:
     with path.open("a") as file:
         try:
             _lock(file.fileno())
-        except (BlockingIOError, PermissionError):
+        except BlockingIOError:
             must = "a folder that no other process holds"
             raise refuse("folder", "Party", must, str(path.parent)) from None
         yield
 
 
 def _lock(descriptor: int) -> None:
-    """Lock a file until it is closed, or raise an error at once."""
+    """Lock a file until it is closed.
+
+    Raises
+    ------
+    BlockingIOError
+        At once, if another process holds it.
+    """
     if sys.platform == "win32":
         import msvcrt
 
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            raise BlockingIOError(*error.args) from None
     else:
         import fcntl
 
