@@ -28,6 +28,7 @@ from dpboost.budgeting.budget_records import (
     told,
     written_fraction,
 )
+from dpboost.budgeting.charges import ChargedBudget
 from dpboost.budgeting.fraction_accountant import FractionAccountant
 from dpboost.budgeting.holdout import HeldRows
 from dpboost.budgeting.periods import MOST_PERIODS, Overlap
@@ -55,7 +56,7 @@ OPEN: list[Budget] = []
 KNOWN: weakref.WeakSet[Budget] = weakref.WeakSet()
 
 
-class Budget(WindowedBudget):
+class Budget(WindowedBudget, ChargedBudget):
     r"""One budget for all fits on a table; its records know what every fit took.
 
     ``model.fit(X, y, budget=budget, fraction=.6)`` takes a part of the whole; so does
@@ -260,6 +261,8 @@ class Budget(WindowedBudget):
         unit = Neighbours(self._neighbours).sentence
         if self._rows_per_user is not None:
             unit = f"{self._rows_per_user} rows of one user at most"
+        if self._overlap is not None:
+            unit = f"all rows of one person or user, where {self.promise}"
         lines = self.lines
         text = [
             f"Budget of {self.title}: epsilon = {float(self._epsilon):.6g}, "

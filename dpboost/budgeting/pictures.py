@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.budgeting.bars import COLOURS, Bar, axes_of, draw_bars
 from dpboost.budgeting.budget import Budget
 from dpboost.reporting.privacy_report import PrivacyReport
-
-_COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280")
-_LEFT = "#cbd5e0"
 
 
 def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
@@ -51,21 +49,9 @@ def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
 
     >>> axes = dpboost.plot_privacy_budget(model)  # needs matplotlib
     """
-    title, bars = _bars(spender)
-    ax = _axes(ax, height=1.2 + 0.35 * len(bars))
-    for position, (_, part, is_left) in enumerate(bars):
-        ax.barh(position, part, color=_LEFT if is_left else _COLOURS[0])
-        ax.annotate(
-            f"{100 * part:.3g} %",
-            (part, position),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="center",
-        )
-    ax.set_yticks(range(len(bars)), [name for name, _, _ in bars])
-    ax.invert_yaxis()
-    ax.set(xlim=(0, 1.12), xlabel="part of the budget", title=title)
-    return ax
+    if isinstance(spender, Budget):
+        return spender.plot(ax)
+    return draw_bars(*_bars(spender), ax)
 
 
 def plot_accuracy_vs_epsilon(
@@ -119,9 +105,9 @@ def plot_accuracy_vs_epsilon(
             "returns, or a dict of several with one metric."
         )
     (metric,) = metrics
-    ax = _axes(ax, height=4)
+    ax = axes_of(ax, height=4)
     for position, (name, found) in enumerate(plans.items()):
-        colour = _COLOURS[position % len(_COLOURS)]
+        colour = COLOURS[position % len(COLOURS)]
         ax.plot(found.epsilon, found.value, marker=".", color=colour, label=name or "expected")
         ax.fill_between(found.epsilon, found.low, found.high, color=colour, alpha=0.25)
     if reference is not None:
@@ -136,26 +122,8 @@ def plot_accuracy_vs_epsilon(
     return ax
 
 
-def _bars(spender: Any) -> tuple[str, list[tuple[str, float, bool]]]:
+def _bars(spender: Any) -> tuple[str, list[Bar]]:
     """Return a title, and name, part and whether it is what is left, for each bar."""
-    if isinstance(spender, Budget):
-        if spender.periods is None:
-            bars = [
-                (f"{line.what}{_rows(line.part)}", float(line.fraction), False)
-                for line in spender.lines
-            ]
-            bars += [
-                (f"left of the {name} account", float(left), True)
-                for name, left in spender.left.items()
-            ]
-        else:
-            bars = [
-                (f"left of {period}, {name} account", float(left), True)
-                for name, found in spender.left_of_periods.items()
-                for period, left in found.items()
-            ]
-        terms = f"epsilon = {float(spender.epsilon):g}, delta = {float(spender.delta):g}"
-        return f"Budget of {spender.table or 'a table'}: {terms}", bars
     report = getattr(spender, "privacy_report_", spender)
     if not isinstance(report, PrivacyReport):
         must = "a fitted estimator, a PrivacyReport or a Budget"
@@ -165,22 +133,8 @@ def _bars(spender: Any) -> tuple[str, list[tuple[str, float, bool]]]:
         raise InvalidParameterError(
             "plot_privacy_budget draws no fit without privacy: it spends no budget."
         )
-    bars = [(name, float(share), False) for name, share in shares if share is not None]
+    bars: list[Bar] = [(name, float(share), False) for name, share in shares if share is not None]
     left = 1 - sum(part for _, part, _ in bars)
     if left > 1e-9:
         bars.append(("not spent", left, True))
     return report.guarantee.rstrip("."), bars
-
-
-def _rows(part: tuple[tuple[str, str], ...]) -> str:
-    return "".join(f" ({name})" for _, name in part)
-
-
-def _axes(ax: Any, *, height: float) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("This picture needs matplotlib: pip install 'dpboost[plot]'.") from error
-    return pyplot.subplots(figsize=(7, height), layout="constrained")[1]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
+from dpboost.budgeting.bars import Bar, draw_bars
 from dpboost.budgeting.budget_records import BudgetLine, Part, periods_of, spent
 from dpboost.budgeting.holdout import HELD, TRAINED
 from dpboost.budgeting.periods import PERIODS, Overlap
@@ -26,7 +27,6 @@ from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import as_fraction
 
 if TYPE_CHECKING:
-    from dpboost.budgeting.budget import Budget
     from dpboost.budgeting.fraction_accountant import FractionAccountant
 
 
@@ -42,7 +42,7 @@ class Window:
         Private: the period of each row.
     """
 
-    budget: Budget
+    budget: Any
     periods: tuple[str, ...]
     of_rows: Any = None
 
@@ -151,6 +151,22 @@ class WindowedBudget:
     if TYPE_CHECKING:
 
         @property
+        def epsilon(self) -> Fraction:
+            """Epsilon of everything together."""
+
+        @property
+        def delta(self) -> Fraction:
+            """Delta of everything together."""
+
+        @property
+        def table(self) -> str | None:
+            """What the user calls the table."""
+
+        @property
+        def left(self) -> dict[str, Fraction]:
+            """What is left of each account."""
+
+        @property
         def lines(self) -> tuple[BudgetLine, ...]:
             """What every fit took."""
 
@@ -221,8 +237,7 @@ class WindowedBudget:
         # Names of the sides of a holdout mean these in the records.
         if not periods or not known or {TRAINED, HELD} & set(periods):
             raise refuse("periods", owner, "names of periods: text that is not empty", periods)
-        own: Any = self
-        return Window(budget=own, periods=tuple(dict.fromkeys(periods)), of_rows=of_rows)
+        return Window(budget=self, periods=tuple(dict.fromkeys(periods)), of_rows=of_rows)
 
     @property
     def left_of_periods(self) -> dict[str, dict[str, Fraction]]:
@@ -306,9 +321,22 @@ class WindowedBudget:
         ImportError
             Where matplotlib is not installed.
         """
-        from dpboost.budgeting.pictures import plot_privacy_budget
-
-        return plot_privacy_budget(self, ax)
+        bars: list[Bar] = []
+        if self._overlap is None:
+            for line in self.lines:
+                rows = "".join(f" ({name})" for _, name in line.part)
+                bars.append((f"{line.what}{rows}", float(line.fraction), False))
+            bars += [
+                (f"left of the {name} account", float(left), True)
+                for name, left in self.left.items()
+            ]
+        for account, found in self.left_of_periods.items() if self._overlap is not None else ():
+            bars += [
+                (f"left of {period}, {account} account", float(left), True)
+                for period, left in found.items()
+            ]
+        terms = f"epsilon = {float(self.epsilon):g}, delta = {float(self.delta):g}"
+        return draw_bars(f"Budget of {self.table or 'a table'}: {terms}", bars, ax)
 
 
 def named_periods(lines: Sequence[BudgetLine]) -> list[str]:
