@@ -335,8 +335,6 @@ class Budget(WindowedBudget, ChargedBudget):
                 f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which does not hold "
                 f"the terms of a budget ({error}). Give the file that Budget.save made."
             ) from error
-        if budget.periods is not None:
-            records.check_owner()
         budget._records = records
         return budget
 

@@ -308,7 +308,7 @@ def test_events_are_charged_by_what_dominates_them():
         ("NonPrivateDpEvent", ()),
         ("UnsupportedDpEvent", ()),
         ("ZCDpEvent", (0.1,)),
-        ("DiscreteGaussianDpEvent", None),
+        ("DiscreteLaplaceDpEvent", (0.1, 1)),
         ("PoissonSampledDpEvent", "inner"),
     ],
 )
