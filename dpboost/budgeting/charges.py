@@ -203,7 +203,7 @@ class ChargedBudget:
         >>> budget = dpboost.Budget(epsilon=1, delta=1e-6)
         >>> part = budget.charge("a histogram of another library", mu=0.05)
         >>> print(f"{float(part):.3f}")
-        0.052
+        0.046
         """
         if not isinstance(what, str) or not what:
             raise refuse("what", _OWNER, "a string that is not empty", what)

@@ -127,6 +127,13 @@ class BudgetForecast:
         What each fit has by itself, at the budget's delta: the epsilon of ``dpboost.forecast``.
     fraction : Fraction
     window : int
+
+    Examples
+    --------
+    >>> import dpboost
+    >>> budget = dpboost.Budget(epsilon=1, delta=1e-6, periods=1)
+    >>> print(budget.forecast(fraction=0.5, window=3).n_fits)
+    2
     """
 
     n_fits: float
