@@ -41,6 +41,7 @@ from dpboost.estimators.boosting_estimators import (
     LGBMRegressor,
 )
 from dpboost.estimators.evaluation_sets import PublicRowsWarning, SkippedRowsWarning
+from dpboost.estimators.opendp_measurement import as_opendp_measurement
 from dpboost.estimators.private_score import ScoreWarning
 from dpboost.estimators.train import train
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
@@ -158,6 +159,7 @@ __all__ = [
     "UndeclaredWarning",
     "UserObjectiveWarning",
     "__version__",
+    "as_opendp_measurement",
     "bin_histograms",
     "check_constraints",
     "create_tree_digraph",

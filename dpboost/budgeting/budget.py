@@ -27,6 +27,7 @@ from dpboost.budgeting.budget_records import (
     spent,
     written_fraction,
 )
+from dpboost.budgeting.charges import ChargedBudget
 from dpboost.budgeting.fraction_accountant import FractionAccountant
 from dpboost.budgeting.holdout import HeldRows
 from dpboost.budgeting.periods import MOST_PERIODS, Overlap
@@ -54,7 +55,7 @@ OPEN: list[Budget] = []
 KNOWN: weakref.WeakSet[Budget] = weakref.WeakSet()
 
 
-class Budget(ShownBudget, WindowedBudget):
+class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     r"""One budget for all fits on a table; its records know what every fit took.
 
     ``model.fit(X, y, budget=budget, fraction=.6)`` takes a part of the whole; so does
@@ -313,8 +314,6 @@ class Budget(ShownBudget, WindowedBudget):
                 f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which does not hold "
                 f"the terms of a budget ({error}). Give the file that Budget.save made."
             ) from error
-        if budget.periods is not None:
-            records.check_owner()
         budget._records = records
         return budget
 

@@ -26,6 +26,8 @@ class ShownBudget:
     left: Any
     left_of_periods: Any
     periods: Any
+    overlap: Any
+    promise: Any
     epsilon_spent: Any
     table: Any
     title: Any
@@ -101,6 +103,8 @@ class ShownBudget:
         unit = Neighbours(self.neighbours).sentence
         if self.rows_per_user is not None:
             unit = f"{self.rows_per_user} rows of one user at most"
+        if self.overlap is not None:
+            unit = f"all rows of one person or user, where {self.promise}"
         return (
             f"Budget of {self.title}: epsilon = {float(self.epsilon):.6g}, "
             f"delta = {float(self.delta):.6g} for everything, for tables that differ by {unit}; "

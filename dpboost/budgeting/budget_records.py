@@ -24,7 +24,7 @@ from dpboost.data.fingerprint import KEY_BYTES, new_key
 Part = tuple[tuple[str, str], ...]
 
 _SECONDS_TO_WAIT = 60.0
-_FORMAT = "dpboost budget 3"
+_FORMAT = "dpboost budget 2"
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 #: Accounts, by the measure that their lines are counted in.
 MEASURES = {"epsilon": "pure", "rho": "Gaussian", "mu squared": "Gaussian"}
@@ -137,6 +137,8 @@ class BudgetRecords:
         # Rows of periods by their hashes, and the key without which these tell nothing.
         self.key = new_key()
         self.tables: dict[str, str] = {}
+        # Whether the file has a place for them: where the terms name periods.
+        self._holds_tables = False
 
     def add(
         self,
@@ -179,7 +181,8 @@ class BudgetRecords:
                     f"The file {os.fspath(self.path)!r} has lost lines of this budget: it was "
                     "replaced by another or by an older copy. Bring the file back."
                 )
-            self.lines, self.tables = lines, _tables(database)
+            self.lines = lines
+            self.tables = _tables(database) if self._holds_tables else {}
             check(lines, self.tables)
             _insert(database, line)
             _insert_tables(database, {name: new[name] for name in new.keys() - self.tables.keys()})
@@ -193,9 +196,16 @@ class BudgetRecords:
             with _opened(self.path, "budget") as database:
                 self.lines = _lines(database)
 
-    def check_owner(self) -> None:
-        """Raise where others than its owner may read the file, whose hashes are of private rows."""
+    def _read_tables(self, database: sqlite3.Connection) -> None:
+        """Take over hashes and key from a file that its owner alone may read."""
         assert self.path is not None
+        self.tables = _tables(database)
+        found = database.execute("SELECT key FROM hash_key").fetchall()
+        with _as_damage():
+            ((key,),) = found
+            if not isinstance(key, bytes) or len(key) != KEY_BYTES:
+                raise ValueError("the key of the hashes is damaged")
+        self.key = key
         if os.name == "posix" and os.stat(self.path).st_mode & 0o077:
             raise InvalidParameterError(
                 f"The 'path' parameter of Budget.load is {os.fspath(self.path)!r}, which others "
@@ -234,12 +244,14 @@ class BudgetRecords:
                     " TEXT NOT NULL, closes INTEGER)"
                 )
                 database.execute("INSERT INTO terms VALUES (?, ?)", (_FORMAT, json.dumps(terms)))
-                database.execute("CREATE TABLE hash_key (key BLOB NOT NULL)")
-                database.execute("INSERT INTO hash_key VALUES (?)", (self.key,))
-                database.execute(
-                    "CREATE TABLE tables (period TEXT PRIMARY KEY, hash TEXT NOT NULL)"
-                )
-                _insert_tables(database, self.tables)
+                self._holds_tables = "periods" in terms
+                if self._holds_tables:
+                    database.execute("CREATE TABLE hash_key (key BLOB NOT NULL)")
+                    database.execute("INSERT INTO hash_key VALUES (?)", (self.key,))
+                    database.execute(
+                        "CREATE TABLE tables (period TEXT PRIMARY KEY, hash TEXT NOT NULL)"
+                    )
+                    _insert_tables(database, self.tables)
                 for line in self.lines:
                     _insert(database, line)
                 database.execute("COMMIT")
@@ -262,11 +274,10 @@ class BudgetRecords:
         records.path = _absolute(path, "Budget.load")
         with _opened(records.path, "path", "Budget.load") as database:
             terms = _terms(database)
-            records.lines, records.tables = _lines(database), _tables(database)
-            with _as_damage():
-                ((records.key,),) = database.execute("SELECT key FROM hash_key").fetchall()
-                if not isinstance(records.key, bytes) or len(records.key) != KEY_BYTES:
-                    raise ValueError("the key of the hashes is damaged")
+            records.lines = _lines(database)
+            records._holds_tables = "periods" in terms
+            if records._holds_tables:
+                records._read_tables(database)
         return records, terms
 
 
@@ -393,7 +404,9 @@ def _lines(database: sqlite3.Connection) -> list[BudgetLine]:
 
 
 def _insert_tables(database: sqlite3.Connection, tables: Mapping[str, str]) -> None:
-    database.executemany("INSERT INTO tables (period, hash) VALUES (?, ?)", sorted(tables.items()))
+    if tables:
+        values = sorted(tables.items())
+        database.executemany("INSERT INTO tables (period, hash) VALUES (?, ?)", values)
 
 
 def _tables(database: sqlite3.Connection) -> dict[str, str]:

@@ -26,7 +26,6 @@ from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import as_fraction
 
 if TYPE_CHECKING:
-    from dpboost.budgeting.budget import Budget
     from dpboost.budgeting.fraction_accountant import FractionAccountant
 
 
@@ -42,7 +41,7 @@ class Window:
         Private: the period of each row.
     """
 
-    budget: Budget
+    budget: Any
     periods: tuple[str, ...]
     of_rows: Any = None
 
@@ -127,6 +126,13 @@ class BudgetForecast:
         What each fit has by itself, at the budget's delta: the epsilon of ``dpboost.forecast``.
     fraction : Fraction
     window : int
+
+    Examples
+    --------
+    >>> import dpboost
+    >>> budget = dpboost.Budget(epsilon=1, delta=1e-6, periods=1)
+    >>> print(budget.forecast(fraction=0.5, window=3).n_fits)
+    2
     """
 
     n_fits: float
@@ -149,6 +155,22 @@ class WindowedBudget:
     _accounts: Any
     account: Any
     if TYPE_CHECKING:
+
+        @property
+        def epsilon(self) -> Fraction:
+            """Epsilon of everything together."""
+
+        @property
+        def delta(self) -> Fraction:
+            """Delta of everything together."""
+
+        @property
+        def table(self) -> str | None:
+            """What the user calls the table."""
+
+        @property
+        def left(self) -> dict[str, Fraction]:
+            """What is left of each account."""
 
         @property
         def lines(self) -> tuple[BudgetLine, ...]:
@@ -221,8 +243,7 @@ class WindowedBudget:
         # Names of the sides of a holdout mean these in the records.
         if not periods or not known or {TRAINED, HELD} & set(periods):
             raise refuse("periods", owner, "names of periods: text that is not empty", periods)
-        own: Any = self
-        return Window(budget=own, periods=tuple(dict.fromkeys(periods)), of_rows=of_rows)
+        return Window(budget=self, periods=tuple(dict.fromkeys(periods)), of_rows=of_rows)
 
     @property
     def left_of_periods(self) -> dict[str, dict[str, Fraction]]:

@@ -245,7 +245,13 @@ def cv(
             )
     rows = getattr(train_set, "data", None)
     taken = claim(
-        budget, fraction, what="cv", rows=rows, call="cv", belongs=(rows,), carrier=train_set
+        budget,
+        fraction,
+        what="cv",
+        rows=train_set if rows is None else rows,
+        call="cv",
+        belongs=(rows,),
+        carrier=train_set,
     )
     with without_advice(is_silent(chosen)):
         run = _Run(
