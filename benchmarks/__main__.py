@@ -94,16 +94,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "lightgbm-suite":
             from benchmarks.lightgbm_suite.command import write_suite
 
-            print(
-                write_suite(
-                    options.folder,
-                    options.output,
-                    epsilon=options.epsilon,
-                    seconds=options.seconds,
-                    only=options.only,
-                )
+            page, faults = write_suite(
+                options.folder,
+                options.output,
+                epsilon=options.epsilon,
+                seconds=options.seconds,
+                only=options.only,
             )
-            return 0
+            print(page)
+            return int(faults > 0)
         known = runs()
         if options.run not in known:
             raise BenchmarkError(

@@ -18,6 +18,7 @@ from dpboost._utils.warnings import PrivacyWarning
 from dpboost.basic import register_logger
 from dpboost.budgeting import (
     Budget,
+    BudgetForecast,
     BudgetWarning,
     EpsilonExplanation,
     EpsilonSumWarning,
@@ -114,6 +115,7 @@ __all__ = [
     "Booster",
     "Budget",
     "BudgetExceededError",
+    "BudgetForecast",
     "BudgetWarning",
     "CVBooster",
     "CVResults",

@@ -29,11 +29,11 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 from pathlib import Path
 from typing import Any
 
 from dpboost._utils.files import write_atomically
+from dpboost._utils.private_files import open_private
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.configuration import read_configuration
 from dpboost.cli.output_files import check_outputs
@@ -121,8 +121,7 @@ def new_identity(path: str) -> str:
         A key is never replaced.
     """
     identity = Identity()
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    with open(open_private(path, new=True), "wb") as file:
         file.write(identity.secret)
     return identity.public
 

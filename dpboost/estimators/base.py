@@ -16,6 +16,7 @@ from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.spent_outside import rows_of_fit
+from dpboost.budgeting.windows import Window
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.table import Table, read_table
@@ -177,7 +178,7 @@ class PrivateEstimator(
         eval_y: Any = None,
         init_model: Any = None,
         user_ids: Any = None,
-        budget: Budget | DisjointTable | None = None,
+        budget: Budget | DisjointTable | Window | None = None,
         fraction: Any = None,
         holdout: Any = None,
         conformal: float | None = None,
@@ -279,7 +280,13 @@ class PrivateEstimator(
         taken = self._claim
         if taken is None:
             taken = claim(
-                budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self
+                budget,
+                fraction,
+                what=what,
+                rows=X,
+                belongs=(X, self),
+                holdout=holdout,
+                carrier=self,
             )
         options = FitOptions(
             eval_set=eval_set,
@@ -464,6 +471,7 @@ class PrivateEstimator(
         self.schema_ = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
         self.calibration_ = fitted.calibration
+        self.held_out_scores_ = None
         if earlier is not None and best_iteration > 0:
             best_iteration += earlier.n_rounds
         self._set_fitted(

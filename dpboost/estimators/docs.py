@@ -95,7 +95,7 @@ min_child_samples, subsample, subsample_freq, colsample_bytree, reg_alpha : opti
         and ``seq`` release values of leaves alone, whose differences stand for gains. A feature
         that shows no more than noise has 0.
     verbosity : int, default=1
-        Zero or less hides the progress bar of long fits.
+        Zero or less hides the progress of long fits.
     rows_per_user : int, default=None
         Protect users instead of rows: of each user at most so many rows take part, chosen at
         random, in secret, and the whole fit is private for that many rows. Needs ``user_ids`` in

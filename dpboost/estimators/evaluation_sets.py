@@ -23,7 +23,7 @@ from dpboost.data.labels import (
     read_regression_labels,
 )
 from dpboost.data.table import Table, read_table
-from dpboost.estimators.training_booster import TrainingBooster
+from dpboost.estimators.training_booster import RESETTING, TrainingBooster, check_reset
 from dpboost.recipes.recipe import Setting
 from dpboost.schema import ResolvedSchema
 from dpboost.trees.ensemble import Ensemble
@@ -273,6 +273,9 @@ class Evaluator:
             callbacks.append(record_evaluation(self.results))
         if not self.sets and self.skipped is not None:
             callbacks = [each for each in callbacks if not isinstance(each, STOPPING)]
+        for callback in callbacks:
+            if isinstance(callback, RESETTING):  # before anything is drawn
+                check_reset(callback.kwargs)
         ordered = sorted(callbacks, key=attrgetter("order"))
         self._before = [each for each in ordered if getattr(each, "before_iteration", False)]
         self._after = [each for each in ordered if not getattr(each, "before_iteration", False)]

@@ -12,6 +12,7 @@ from dpboost._utils.warnings import PrivacyWarning, warn_once
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.open_budgets import CarryingEstimator, is_open
 from dpboost.budgeting.spent_outside import warn_of_search
+from dpboost.budgeting.windows import Window
 from dpboost.evaluating.evaluate import evaluate
 
 
@@ -41,7 +42,7 @@ class PrivateScore(CarryingEstimator):
         y: Any,
         sample_weight: Any = None,
         *,
-        budget: Budget | DisjointTable | None = None,
+        budget: Budget | DisjointTable | Window | None = None,
         fraction: Any = None,
         user_ids: Any = None,
     ) -> float:

@@ -17,6 +17,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.open_budgets import carry
+from dpboost.budgeting.windows import Window
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.data.evaluation_rows import TRAINING_ROWS, is_training_set
@@ -53,7 +54,7 @@ def train(
     keep_training_booster: bool = False,
     callbacks: Sequence[Callable[..., Any]] | None = None,
     *,
-    budget: Budget | DisjointTable | None = None,
+    budget: Budget | DisjointTable | Window | None = None,
     fraction: Any = None,
 ) -> Booster:
     """Train privately.

@@ -103,6 +103,7 @@ class TreeEstimator(PrivateScore, ModelPage):
         self.tree_: ReleasedTree = fitted.tree
         self.schema_: ResolvedSchema = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
+        self.held_out_scores_ = None
         self.n_features_in_ = fitted.ensemble.binner.n_features
         self.fitted_ = True
         if hasattr(self, "feature_names_in_"):

@@ -9,6 +9,7 @@ from dpboost._utils.validation import check_integer
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
+from dpboost.budgeting.windows import Window
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.intake import Asked, asked_privacy, asked_reading, open_rows, public_seed
 from dpboost.estimators.tree_base import TreeClassifier, TreeEstimator, TreeRegressor
@@ -44,7 +45,7 @@ class TrainedTree(TreeEstimator):
         feature_name: Any = "auto",
         categorical_feature: Any = "auto",
         user_ids: Any = None,
-        budget: Budget | DisjointTable | None = None,
+        budget: Budget | DisjointTable | Window | None = None,
         fraction: Any = None,
         holdout: Any = None,
     ) -> Any:
@@ -106,7 +107,15 @@ class TrainedTree(TreeEstimator):
         Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
         """
         what = type(self).__name__
-        taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self)
+        taken = claim(
+            budget,
+            fraction,
+            what=what,
+            rows=X,
+            belongs=(X, self),
+            holdout=holdout,
+            carrier=self,
+        )
         options = FitOptions(
             feature_name=feature_name, categorical_feature=categorical_feature, claim=taken
         )

@@ -11,6 +11,7 @@ import numpy as np
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
+from dpboost.budgeting.windows import Window
 from dpboost.data.users import read_users, sample_rows
 from dpboost.evaluating.class_figures import CLASS_METRICS
 from dpboost.evaluating.evaluated_rows import (
@@ -44,7 +45,7 @@ def evaluate(
     X: Any = None,
     y: Any = None,
     *,
-    budget: Budget | DisjointTable | None = None,
+    budget: Budget | DisjointTable | Window | None = None,
     fraction: Any = None,
     metrics: Sequence[str] | None = None,
     groups: Any = None,
@@ -125,7 +126,7 @@ def evaluate(
     """
     classifier = is_classifier(model)
     _check_one_number(model)
-    taken = claim(budget, fraction, what="evaluate", call="evaluate", carrier=model)
+    taken = claim(budget, fraction, what="evaluate", rows=X, call="evaluate", carrier=model)
     if taken is None:
         raise InvalidParameterError(
             "evaluate charges a budget for what it releases of private rows: give "
@@ -177,9 +178,18 @@ def evaluate(
         rows_per_user=most,
         budget=request.budget_record,
     )
-    return Evaluation(
-        metrics=metrics_found, groups=by_group, curves=curves, report=report, notes=notes
+    found = Evaluation(
+        metrics=metrics_found,
+        groups=by_group,
+        curves=curves,
+        report=report,
+        notes=notes,
+        held_out=held,
     )
+    if held:
+        # For the page of the model. What is released of its rows stays released.
+        model.held_out_scores_ = found
+    return found
 
 
 def release_figures(

@@ -25,7 +25,7 @@ from dpboost.lightgbm.constraint_check import check_constraints
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Category, Column, Schema
 
-_OBJECTIVE = re.compile(r"^objective=(.*)$", re.MULTILINE)
+_AVERAGES = re.compile(r"^average_output$", re.MULTILINE)
 _BLOCK = re.compile(r"^(?=Tree=\d+$)", re.MULTILINE)
 
 
@@ -40,8 +40,6 @@ class EarlierModel:
         What predicts: the estimator that was given, or the booster.
     report : PrivacyReport or None
         None for a model without one; what continues it is then not private.
-    objective : str
-        LightGBM's objective string.
     classes : tuple or None
         Labels in their order, where the model knows them.
     """
@@ -49,7 +47,6 @@ class EarlierModel:
     booster: Booster
     model: Any
     report: PrivacyReport | None
-    objective: str
     classes: tuple[Any, ...] | None
 
     @classmethod
@@ -83,12 +80,15 @@ class EarlierModel:
             raise _refused(init_model)
         if not hasattr(model, "ensemble_"):
             model = booster
-        objective = _OBJECTIVE.search(booster.model_to_string(num_iteration=-1))
+        if _AVERAGES.search(booster.model_to_string(num_iteration=1)):
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model whose trees are added up. Got "
+                "one of boosting='rf', which averages them: give its predictions as init_score."
+            )
         return cls(
             booster=booster,
             model=model,
             report=booster.privacy_report,
-            objective=objective.group(1) if objective else "",
             classes=None if classes is None else tuple(np.asarray(classes).tolist()),
         )
 
@@ -180,6 +180,11 @@ class EarlierModel:
                 f"constraints of this one: {'; '.join(found.reasons)}. Train it under them, or "
                 "leave them out."
             )
+
+    @property
+    def n_outputs(self) -> int:
+        """Raw scores of a row."""
+        return int(self.booster.num_model_per_iteration())
 
     @property
     def n_rounds(self) -> int:

@@ -42,7 +42,8 @@ class Row(NamedTuple):
     ----------
     name : str
     kind : str
-        "same", "public", "private", "skipped", "refused", or for parameters what happens to them.
+        "same", "public", "private", "skipped", "no effect", "refused", or for parameters what
+        happens to them.
     note : str
     """
 
@@ -69,7 +70,8 @@ SURFACE = (
     Row("log_evaluation", "public", ""),
     Row("record_evaluation", "public", ""),
     Row("reset_parameter(learning_rate=...)", "same", "shrinks released values"),
-    Row("reset_parameter(max_depth=...)", "refused", "costs are fixed before training"),
+    Row("reset_parameter(max_depth=...)", "no effect", "costs are fixed before training"),
+    Row("reset_parameter(objective=...)", "refused", "as num_class, boosting and metric"),
     Row("fit(eval_set=...)", "public", "one warning, one line of the report"),
     Row("fit(eval_set=[(X, y)])", "skipped", "where X, y are the training rows: nan"),
     Row("fit(eval_metric=...)", "public", "LightGBM's own metrics, or functions"),

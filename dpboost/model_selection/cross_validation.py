@@ -28,6 +28,7 @@ from dpboost._utils.validation import InvalidParameterError, RefusedError, check
 from dpboost._utils.warnings import of_table, one_warning, warn_once, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
+from dpboost.budgeting.windows import Window
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
 from dpboost.data.evaluation_rows import is_training_set
@@ -140,7 +141,7 @@ def cv(
     *,
     public_sets: Any = None,
     metric_rounds: int | str = METRIC_ROUNDS,
-    budget: Budget | DisjointTable | None = None,
+    budget: Budget | DisjointTable | Window | None = None,
     fraction: Any = None,
 ) -> CVResults:
     """Cross-validate privately: all fits and metrics are one mechanism.
@@ -242,8 +243,10 @@ def cv(
                 "The training set is among public_sets, which anybody may see: leave it out, and "
                 "metrics are released privately; or give rows that are public."
             )
-    belongs = (getattr(train_set, "data", None),)
-    taken = claim(budget, fraction, what="cv", call="cv", belongs=belongs, carrier=train_set)
+    rows = getattr(train_set, "data", None)
+    taken = claim(
+        budget, fraction, what="cv", rows=rows, call="cv", belongs=(rows,), carrier=train_set
+    )
     with without_advice(is_silent(chosen)):
         run = _Run(
             chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks, taken
@@ -328,7 +331,8 @@ class _Run:
             assume_public=self.privacy.assume_public,
             nominal=nominal_columns(columns, self.table, self.privacy.schema, "cv"),
             epsilon=self.privacy.epsilon,
-            delta=self.privacy.delta,
+            delta=self.privacy.learning_delta,
+            why=self.privacy.why_no_names,
         )
         of_table(facts.key)
         warn_of_sum(self.privacy, facts)

@@ -20,6 +20,7 @@ from sklearn.metrics import (
 )
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from dpboost._utils.displays import data_frame, html_table, new_axes
 from dpboost._utils.validation import (
     InvalidParameterError,
     check_choice,
@@ -89,13 +90,7 @@ class Forecast:
     hidden_rows: tuple[float, ...] = ()
 
     def __str__(self) -> str:
-        head = f"{self.n_rows} rows"
-        if self.metric is None:
-            head += (
-                ": no public rows were given (like=...), so this is only noise against the number "
-                "of rows. How good a model will be depends on the data as well."
-            )
-        lines = [head, f"{'epsilon':>9}  {'noise, in rows':>14}" + f"  {self.metric or ''}"]
+        lines = [self._head, f"{'epsilon':>9}  {'noise, in rows':>14}" + f"  {self.metric or ''}"]
         for position, epsilon in enumerate(self.epsilon):
             line = f"{epsilon:9g}  {self.hidden_rows[position]:14.3g}"
             if self.metric is not None:
@@ -105,6 +100,50 @@ class Forecast:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        head: tuple[str, ...] = ("epsilon", "noise, in rows")
+        rows: list[tuple[str, ...]] = [
+            (f"{epsilon:g}", f"{rows:.3g}")
+            for epsilon, rows in zip(self.epsilon, self.hidden_rows, strict=True)
+        ]
+        if self.metric is not None:
+            head = (*head, self.metric, "nine fits of ten")
+            rows = [
+                (*row, f"{value:.4g}", f"{low:.3g} to {high:.3g}")
+                for row, value, low, high in zip(rows, self.value, self.low, self.high, strict=True)
+            ]
+        return html_table(head, rows, caption=self._head, numbers=frozenset(range(len(head))))
+
+    def to_frame(self) -> Any:
+        """Return a data frame: a line for each epsilon.
+
+        Returns
+        -------
+        DataFrame
+            With ``epsilon``, ``hidden_rows``, and with public rows ``value``, ``low`` and
+            ``high``.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        columns = ["epsilon", "hidden_rows", "value", "low", "high"]
+        columns = columns[:2] if self.metric is None else columns
+        rows = zip(*(getattr(self, name) for name in columns), strict=True)
+        return data_frame("Forecast", columns, rows)
+
+    @property
+    def _head(self) -> str:
+        head = f"{self.n_rows} rows"
+        if self.metric is None:
+            head += (
+                ": no public rows were given (like=...), so this is only noise against the number "
+                "of rows. How good a model will be depends on the data as well."
+            )
+        return head
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the metric against epsilon with its band; without public rows noise over rows.
@@ -123,14 +162,7 @@ class Forecast:
         ImportError
             Where matplotlib is not installed.
         """
-        if ax is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError as error:
-                raise ImportError(
-                    "plot() needs matplotlib: pip install 'dpboost[plot]'."
-                ) from error
-            ax = pyplot.subplots()[1]
+        ax = new_axes("Forecast.plot()", ax)
         if self.metric is None:
             shares = [rows / self.n_rows for rows in self.hidden_rows]
             ax.plot(self.epsilon, shares, marker=".")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpboost._utils.displays import data_frame
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.budget_split import DELTA_SHARE
+from dpboost.reporting.budget_bars import draw_bars, report_bars
 from dpboost.reporting.certificate import certificate, certificate_document
 from dpboost.reporting.loss_distribution import loss_distribution
 from dpboost.reporting.plain_words import document
@@ -72,6 +75,49 @@ class PrivacyReport(ReportTerms):
     def to_markdown(self) -> str:
         """Return the report in Markdown."""
         return document(self).markdown()
+
+    def to_frame(self) -> Any:
+        """Return what was released as a data frame: a line for each kind of release.
+
+        Returns
+        -------
+        DataFrame
+            With ``release``, ``times``, ``mechanism`` and ``share`` of the budget, which is NaN
+            without privacy.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        lines = [
+            (line.label, line.releases, line.mechanism, math.nan if share is None else float(share))
+            for line in self.releases
+            for share in [line.share]
+        ]
+        return data_frame("PrivacyReport", ("release", "times", "mechanism", "share"), lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what part of the budget each kind of release took.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidParameterError
+            For a fit without privacy.
+        ImportError
+            Where matplotlib is not installed.
+        """
+        owner = "PrivacyReport.plot"
+        return draw_bars(owner, *report_bars(self, owner), ax)
 
     def certificate(
         self,

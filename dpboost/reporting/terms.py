@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, SupportsFloat, TypeVar
 
+from dpboost._utils.displays import aligned
 from dpboost._utils.validation import refuse
 from dpboost.privacy.exact_arithmetic import (
     NO_COST,
@@ -23,7 +24,6 @@ from dpboost.privacy.exact_arithmetic import (
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.release_record import release_record
-from dpboost.reporting.document import aligned
 
 Fact = bool | int | float | str
 Terms = TypeVar("Terms", bound="ReportTerms")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost._utils.progress import tree_progress
+from dpboost._utils.progress import round_progress
 from dpboost._utils.threads import effective_n_threads
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
@@ -86,7 +86,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     # Trees.
     growth.bin(rows, binner, loss, weighting)
     with (
-        tree_progress(
+        round_progress(
             growth.n_rounds, show=request.show_progress, spent=lambda: ledger.part_spent
         ) as on_tree,
         ledger.sequential("training"),

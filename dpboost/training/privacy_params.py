@@ -184,6 +184,22 @@ class PrivacyRequest:
         return self.claim.histogram_delta / (1 if self.part is None else self.part[1])
 
     @property
+    def learning_delta(self) -> float:
+        """Delta that stability histograms may take a part of: none where they would not hide."""
+        return 0.0 if self._hides_no_names else self.delta
+
+    @property
+    def why_no_names(self) -> str:
+        """Why there is none, for messages."""
+        if self._hides_no_names:
+            return "several rows of somebody in the periods of a budget"
+        return "delta=0"
+
+    @property
+    def _hides_no_names(self) -> bool:
+        return self.claim is not None and self.claim.learns_no_names
+
+    @property
     def whole(self) -> tuple[Epsilon, Fraction]:
         """Epsilon and delta of the ledger: of the fit, or of all that is under one budget."""
         if self.claim is not None:

@@ -100,3 +100,27 @@ def test_an_extra_that_a_message_names_is_there():
     }
     assert {"dask", "pandas"} <= named
     assert named <= set(PROJECT["project"]["optional-dependencies"])
+
+
+def test_the_recipe_for_conda_forge_asks_for_the_same():
+    text = (ROOT / ".ci" / "conda-forge" / "recipe.yaml").read_text(encoding="utf-8")
+
+    def listed(start, end):
+        part = text.partition(f"\n  {start}:\n")[2].partition(f"\n{end}:")[0]
+        return {line.strip(" -").replace(" ", "") for line in part.splitlines() if line.strip()}
+
+    assert listed("run", "tests") == {"python", *requirements()}
+    assert set(PROJECT["build-system"]["requires"]) <= listed("host", "  run")
+    assert f"dpboost = {PROJECT['project']['scripts']['dpboost']}" in text
+
+
+def test_actions_are_pinned_by_commit():
+    used = [
+        line
+        for path in (ROOT / ".github" / "workflows").glob("*.yml")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses: " in line and "uses: ./" not in line
+    ]
+    assert used
+    pinned = re.compile(r" +- uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+")
+    assert [line for line in used if not pinned.fullmatch(line)] == []

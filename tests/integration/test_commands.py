@@ -145,12 +145,16 @@ ELSEWHERE = {
         "tests/install/test_first_hour.py::test_a_model_in_at_most_five_commands_and_five_minutes"
     ),
     r"\.ci/sanitize": ".ci/nightly sanitize",
+    r"bash \.ci/release vVERSION": ".ci/nightly release",
+    r"python -m tests\.stored": (
+        "tests/integration/test_stored_formats.py::test_there_are_stored_files"
+    ),
     r"python -m pytest tests/audit": ".ci/nightly lowest",
 }
 
 #: Patterns of commands that nobody runs, and why.
 NOT_RUN = {
-    r"(python -m )?pip install .*": "fetches from the package index; extras are compared below",
+    r"(python -m )?pip (install|download) .*": "fetches from the index; extras are compared below",
     r"python -m benchmarks run .*": "hours; arguments are read below, code runs on small data",
     r"python examples/01_quickstart\.py --data adult .*": "downloads Adult",
     r"python -m timeit -s .* Shamir.*": "needs pycryptodome, of no extra",
@@ -159,6 +163,8 @@ NOT_RUN = {
     r"(bash )?\.ci/(run|nightly)( .*)?": "runs these very tests",
     r"pre-commit install": "writes into .git of the checkout",
     r"ulimit -c 0": "a setting of the user's shell",
+    r"docker (build|run) .*": "needs a daemon of containers",
+    r"git (tag|push) .*VERSION": "makes a release",
     r"(python -m )?dpboost( \w+)?|flwr run|pip install( -e)?": "the name of a program",
 }
 

@@ -96,6 +96,10 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: change(path, "UPDATE lines SET fraction = 'half'"),
         "damaged",
     ),
+    "a fraction of nothing": (
+        lambda path: change(path, "UPDATE lines SET fraction = '0'"),
+        "damaged",
+    ),
     # A power of ten that nobody can write down is not computed.
     "a fraction without end": (
         lambda path: change(path, "UPDATE lines SET fraction = '1e999999999'"),

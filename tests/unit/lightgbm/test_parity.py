@@ -63,6 +63,38 @@ def resolved(**extra):
     return resolve(OWN, extra, defaults=OWN, owner="X")
 
 
+@pytest.mark.parametrize(
+    ("params", "instead"),
+    [
+        ({"boosting": "dart"}, "smaller learning_rate"),
+        ({"boosting_type": "rf"}, "trees_per_ensemble=n_estimators"),
+        ({"boosting": "goss"}, "recipe='dpboost'"),
+        ({"data_sample_strategy": "goss"}, "recipe='dpboost'"),
+        ({"forcedsplits_filename": "splits.json"}, "Budget.disjoint"),
+        ({"forcedbins_filename": "bins.json"}, r"Schema\(edges="),
+        ({"max_bin_by_feature": [3, 5, 7]}, r"Schema\(edges="),
+        ({"use_missing": False}, r"X.fillna\(0\)"),
+    ],
+)
+def test_a_refusal_names_parameter_value_and_another_way(params, instead, monkeypatch):
+    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+    ((name, value),) = params.items()
+    with pytest.raises(InvalidParameterError, match=instead) as raised:
+        train(params={**PARAMS, **params})
+    assert repr(name) in str(raised.value)
+    assert repr(value) in str(raised.value)
+
+
+def test_the_slope_of_the_sigmoid_changes_no_probability():
+    params = {"objective": "binary", "schema": {**BOUNDS, "label_bounds": None}, "noise_seed": 0}
+    data = dpboost.Dataset(X, (Y > 0).astype(int))
+    with pytest.warns(dpboost.NotPrivateWarning):
+        plain = dpboost.train(params, data, 3)
+    with pytest.warns(ParameterWarning, match="probabilities are the same"):
+        steep = dpboost.train({**params, "sigmoid": 2.0}, data, 3)
+    np.testing.assert_array_equal(steep.predict(X), plain.predict(X))
+
+
 def test_the_table_has_every_parameter_of_lightgbm():
     assert set(CANONICAL) <= set(TREATMENTS)
     assert [row.name for row in parameter_rows()] == CANONICAL
@@ -269,6 +301,11 @@ def resets_the_learning_rate():
     assert leaves[1].abs().max() < 1e-6
 
 
+def resets_what_is_fixed():
+    with pytest.warns(ParameterWarning, match=r"reset_parameter\(max_depth=1\) has no effect"):
+        assert train(callbacks=[dpboost.reset_parameter(max_depth=[1, 2, 3])]).num_trees() == 3
+
+
 def fit_options():
     model = is_public(
         lambda: fitted(
@@ -422,8 +459,9 @@ TESTS = {
     "log_evaluation": logs,
     "record_evaluation": records,
     "reset_parameter(learning_rate=...)": resets_the_learning_rate,
-    "reset_parameter(max_depth=...)": lambda: is_refused(
-        lambda: train(callbacks=[dpboost.reset_parameter(max_depth=[1, 2, 3])]), "max_depth"
+    "reset_parameter(max_depth=...)": resets_what_is_fixed,
+    "reset_parameter(objective=...)": lambda: is_refused(
+        lambda: train(callbacks=[dpboost.reset_parameter(objective=["l1"] * 3)]), "objective"
     ),
     "fit(eval_set=...)": fit_options,
     "fit(eval_set=[(X, y)])": training_rows_of_fit,
