@@ -13,6 +13,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import (
     budget_command,
     check_command,
+    compact_command,
     coordinate_command,
     evaluate_command,
     fit_command,
@@ -38,6 +39,7 @@ COMMANDS: dict[str, ModuleType] = {
     "forecast": forecast_command,
     "fit": fit_command,
     "predict": predict_command,
+    "compact": compact_command,
     "report": report_command,
     "keygen": keygen_command,
     "verify": verify_command,
@@ -64,6 +66,7 @@ Before and after it:
   dpboost budget table.budget --epsilon 3       one epsilon for every fit and score of a table
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
+  dpboost compact model.txt -o small.txt        a model of ordinary size, for serving
   dpboost verify certificate.json model.txt     whether the guarantee follows from the noise
 
 Rows of several holders, who show them to nobody: "dpboost party" and "dpboost coordinate".

@@ -19,7 +19,7 @@ from dpboost.reporting.attacker import best_true_positive_rate, membership_advan
 from dpboost.reporting.document import Answers, Block, Document, Grid, Heading
 from dpboost.reporting.plain_words import assumptions, from_whom, who
 from dpboost.reporting.proof_pages import FOLDER, MACHINE_CHECKED, pages_of
-from dpboost.reporting.terms import ReportTerms
+from dpboost.reporting.terms import AFTER_THE_FIT, ReportTerms
 
 NOT_STATED = "not stated by the user"
 # What an audit left out, as the printed page lists it.
@@ -83,6 +83,7 @@ def certificate(
             "recipe": str(facts.get("recipe", NOT_STATED)),
             "issued": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "model_sha256": NOT_STATED if model is None else _model_hash(model),
+            **({"after_the_fit": str(facts[AFTER_THE_FIT])} if AFTER_THE_FIT in facts else {}),
         },
         "claim": {
             "private": report.private,
@@ -206,7 +207,7 @@ def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Docu
     Document
     """
     identity, claim, audit = record["identity"], record["claim"], record["correctness"]["audit"]
-    meaning = record["meaning"]
+    meaning, after = record["meaning"], identity.get("after_the_fit")
     blocks: list[Block] = [
         Answers(
             (
@@ -221,6 +222,11 @@ def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Docu
                         f"dpboost {identity['version']}, recipe {identity['recipe']}; "
                         f"issued {identity['issued']}",
                     ),
+                ),
+                *(
+                    [("After the fit", (after,))]
+                    if (after := identity.get("after_the_fit"))
+                    else []
                 ),
                 ("Audit", _of_audit(audit)),
                 ("Proofs", (f"Of every kind of release, in the sources: {FOLDER}.",)),
