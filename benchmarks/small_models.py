@@ -42,6 +42,8 @@ SIZES = (1, 100, 10_000, 300_000)
 N_TREES = 100
 _FULL, _SMALL, _FROM_TEXT = "full", "compact", "compact, of the text alone"
 _LIGHTGBM, _XGBOOST = "LightGBM, 100 trees", "XGBoost, 100 trees"
+# What an export by default would have to keep: AUC, percent of the RMSE, megabytes.
+_AUC_BAR, _RMSE_BAR, _MB_BAR = 0.0005, 0.3, 1.5
 # Seconds of repetition after which the best time counts.
 _PATIENCE = 1.0
 
@@ -306,9 +308,10 @@ def body(results: Results) -> list[str]:
     return [
         "A compact form is 300 LightGBM trees of at most 31 leaves, fitted to the raw scores of "
         "rows that are drawn from released shares. Recipe best, delta 1e-5, one thread; means of "
-        f"{results.facts['repeats']} splits.",
+        f"{results.facts['repeats']} split(s).",
         "",
         *_accuracy_lines(pick(rows, part="accuracy")),
+        *_bar_lines(pick(rows, part="accuracy")),
         *_serving_lines(pick(rows, part="serving")),
         *_draw_lines(pick(rows, part="draws")),
     ]
@@ -345,6 +348,41 @@ def _accuracy_lines(rows: Sequence[Result]) -> Iterator[str]:
         "",
     )
     yield from (*table(head, lines), "")
+
+
+def _bar_lines(rows: Sequence[Result]) -> Iterator[str]:
+    """Yield how far compact forms keep the bars that a default would have to keep."""
+    both = {
+        measure: np.array(
+            [
+                [_mean(mine, method=form, measure=measure) for form in (_FULL, _SMALL)]
+                for data, epsilon in itertools.product(distinct(rows, "data"), EPSILONS)
+                if values(
+                    mine := pick(rows, data=data, epsilon=epsilon), method=_SMALL, measure=measure
+                )
+            ]
+        ).reshape(-1, 2)
+        for measure in ("AUC", "RMSE", "bytes", "seconds")
+    }
+    lines = []
+    if len(both["AUC"]):
+        lost = -np.diff(both["AUC"]).mean()
+        lines.append(["AUC lost, mean", f"{lost:+.4f}", f"{_AUC_BAR:g}", _kept(lost <= _AUC_BAR)])
+    if len(both["RMSE"]):
+        more = 100 * (both["RMSE"][:, 1] / both["RMSE"][:, 0] - 1).mean()
+        bar = f"{_RMSE_BAR:g} %"
+        lines.append(["RMSE more, mean", f"{more:+.2f} %", bar, _kept(more <= _RMSE_BAR)])
+    largest = both["bytes"][:, 1].max() / 1e6
+    lines.append(["MB, largest", f"{largest:.2f}", f"{_MB_BAR:g}", _kept(largest <= _MB_BAR)])
+    ratio = np.median(both["seconds"][:, 1] / both["seconds"][:, 0])
+    lines.append(["seconds of compact over those of the fit, median", f"{ratio:.1f}", "1"])
+    lines[-1].append(_kept(ratio <= 1))
+    yield from ("## The bars of a default", "")
+    yield from (*table(["", "measured", "bar", ""], lines), "")
+
+
+def _kept(holds: bool) -> str:
+    return "holds" if holds else "**does not hold**"
 
 
 def _serving_lines(rows: Sequence[Result]) -> Iterator[str]:
