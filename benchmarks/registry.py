@@ -34,6 +34,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.reproductions.papers import PAPER_RUNS
     from benchmarks.rule_cliffs import RULE_CLIFFS
     from benchmarks.runner import as_run
+    from benchmarks.small_models import SMALL_MODELS
     from benchmarks.small_tables import SMALL_TABLES
     from benchmarks.timing.runs import TIMED_RUNS
 
@@ -59,6 +60,7 @@ def runs() -> dict[str, Run]:
         LABEL_BOUNDS,
         MEMORY,
         GLASS_BOX,
+        SMALL_MODELS,
         BUDGET,
     ]
     return {run.name: run for run in found}

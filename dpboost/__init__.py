@@ -32,6 +32,7 @@ from dpboost.callback import (
     record_evaluation,
     reset_parameter,
 )
+from dpboost.compacting.compact import compact
 from dpboost.estimators.boosting_estimators import (
     DPBoostClassifier,
     DPBoostRegressor,
@@ -162,6 +163,7 @@ __all__ = [
     "as_opendp_measurement",
     "bin_histograms",
     "check_constraints",
+    "compact",
     "create_tree_digraph",
     "cv",
     "early_stopping",

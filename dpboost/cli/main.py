@@ -14,6 +14,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import (
     budget_command,
     check_command,
+    compact_command,
     coordinate_command,
     evaluate_command,
     fit_command,
@@ -41,6 +42,7 @@ COMMANDS: dict[str, ModuleType] = {
     "fit": fit_command,
     "predict": predict_command,
     "refit": refit_command,
+    "compact": compact_command,
     "report": report_command,
     "keygen": keygen_command,
     "verify": verify_command,
@@ -77,6 +79,7 @@ Before and after it:
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
   dpboost refit fit.transcript newer.csv --schema dictionary.csv --epsilon 1 -o newer.txt
+  dpboost compact model.txt -o small.txt        a model of ordinary size, for serving
   dpboost verify certificate.json model.txt     whether the guarantee follows from the noise
 
 Rows of several holders, who show them to nobody: "dpboost party" and "dpboost coordinate".

@@ -20,7 +20,7 @@ from dpboost.reporting.plain_words import from_whom, who
 from dpboost.reporting.proof_pages import MACHINE_CHECKED, pages_of
 from dpboost.reporting.released_scores import listed_scores
 from dpboost.reporting.standards import asked_for
-from dpboost.reporting.terms import ReportTerms
+from dpboost.reporting.terms import AFTER_THE_FIT, ReportTerms
 
 NOT_STATED = "not stated by the user"
 # What only the user knows, by group; the answers are free text.
@@ -90,6 +90,7 @@ def certificate(
             "recipe": str(facts.get("recipe", NOT_STATED)),
             "issued": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "model_sha256": digest,
+            **({"after_the_fit": str(facts[AFTER_THE_FIT])} if AFTER_THE_FIT in facts else {}),
         },
         "claim": {
             "private": report.private,

@@ -77,6 +77,7 @@ def _blocks(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]:
                     f"issued {identity['issued']}",
                 ),
             ),
+            *([("After the fit", (after,))] if (after := identity.get("after_the_fit")) else []),
             ("Audit", _of_audit(audit)),
             ("Proofs", (f"Of every kind of release, in the sources: {FOLDER}.",)),
             ("Checked by a computer", tuple(MACHINE_CHECKED["checked"])),

@@ -6,7 +6,7 @@ import math
 
 from dpboost.reporting.attacker import best_true_positive_rate
 from dpboost.reporting.document import Answers, Block, Document, Grid, Paragraph
-from dpboost.reporting.terms import ReportTerms
+from dpboost.reporting.terms import AFTER_THE_FIT, ReportTerms
 
 # What no fit can see, and what a reader of the guarantee has to see to.
 BREAKERS = (
@@ -32,6 +32,7 @@ def document(report: ReportTerms) -> Document:
         Public and released values only, like the report.
     """
     expected = report.facts.get("expected")
+    after = report.facts.get(AFTER_THE_FIT)
     blocks: list[Block] = [
         Answers(
             (
@@ -39,6 +40,7 @@ def document(report: ReportTerms) -> Document:
                 ("From whom", from_whom(report)),
                 ("How much", how_much(report)),
                 ("For how many fits", how_many_fits(report)),
+                *([("After the fit", (f"{after}.",))] if after else []),
                 ("Assumed", assumptions(report)),
                 ("What would break it", what_breaks_it(report)),
                 *([("What to expect", (str(expected),))] if expected else []),

@@ -27,6 +27,8 @@ from dpboost.privacy.release_record import release_record
 from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 
 Fact = bool | int | float | str
+#: The facts of a small model: a sentence on the step after the fit, and its settings as JSON.
+AFTER_THE_FIT, COMPACT_SETTINGS = "after the fit", "settings of compact"
 Terms = TypeVar("Terms", bound="ReportTerms")
 
 
