@@ -223,6 +223,10 @@ def one_warning(fit: Callable[P, R]) -> Callable[P, R]:
     return fit_and_warn
 
 
+class FitWarning(UserWarning):
+    """Several lines of one fit, of different classes."""
+
+
 @cache
 def _block_of(categories: frozenset[type[Warning]]) -> type[Warning]:
     """Return the class of several lines: whoever asks for that of one of them gets the block.
@@ -235,7 +239,9 @@ def _block_of(categories: frozenset[type[Warning]]) -> type[Warning]:
         return PrivacyWarning
     # Classes before those that they derive from.
     bases = sorted(categories, key=lambda each: (-len(each.__mro__), each.__name__))
-    return type("FitWarning", tuple(bases), {})
+    # Other processes know the name alone.
+    plain = {"__module__": __name__, "__reduce__": lambda self: (FitWarning, self.args)}
+    return type(FitWarning.__name__, (*bases, FitWarning), plain)
 
 
 def _users_line() -> tuple[int, FrameType | None]:

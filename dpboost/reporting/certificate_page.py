@@ -66,7 +66,7 @@ def _blocks(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]:
         (
             ("Claim", _claims(claim)),
             ("Protected", who(report)),
-            ("Neighbouring tables", (f"Tables that differ by {claim['unit']}.",)),
+            ("Neighboring tables", (f"Tables that differ by {claim['unit']}.",)),
             ("From whom", from_whom(report)),
             ("Conditions", (" ".join(assumptions(report)),)),
             ("Model", (f"SHA-256 {identity['model_sha256']}",)),
