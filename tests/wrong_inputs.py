@@ -237,7 +237,7 @@ CALLS = (
         ("rows_per_user", "user_ids"),
     ),
     Call(
-        "a score that nothing pays for",
+        "a score that is not charged",
         "dpboost.evaluate(model, X, y)",
         ("budget=", "fraction="),
     ),

@@ -1,4 +1,4 @@
-"""Files that only their owner can read."""
+"""Files that only their owner can read, and that one process holds."""
 
 from __future__ import annotations
 
@@ -97,3 +97,22 @@ def open_private(path: str | os.PathLike[str], new: bool = False) -> int:
         If it can be neither opened nor made.
     """
     return _opened(os.fspath(path), new)
+
+
+def lock_alone(descriptor: int) -> None:
+    """Lock a file until it is closed.
+
+    Raises
+    ------
+    BlockingIOError
+        At once, if another process holds it.
+    """
+    if sys.platform == "win32":
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            raise BlockingIOError(*error.args) from None
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

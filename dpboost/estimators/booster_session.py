@@ -141,7 +141,7 @@ class BoosterSession(KeptBooster, trains=True):
     def update(  # type: ignore[override]
         self, train_set: Any = None, fobj: Callable[..., Any] | None = None
     ) -> bool:
-        """Tell of one round more.
+        """Add one round.
 
         Parameters
         ----------
@@ -164,13 +164,13 @@ class BoosterSession(KeptBooster, trains=True):
             raise RefusedError(
                 f"Booster.update cannot add a round: the {self.current_iteration()} before are "
                 "trained since something looked at the model, and their noise was divided among "
-                "so many. Tell of all rounds first; metrics of each round are those of "
+                "so many. Add all rounds first; metrics of each round are those of "
                 "dpboost.train(..., valid_sets=..., callbacks=...). To go on at a cost of its "
                 "own, give the model as init_model to dpboost.train."
             )
         if train_set is not None and train_set is not self._rows:
             raise RefusedError(
-                "The 'train_set' of Booster.update cannot be other rows: each table is paid for. "
+                "The 'train_set' of Booster.update cannot be other rows: each table is charged. "
                 "Give the model as init_model to dpboost.train with them."
             )
         if self._told and fobj is not self._function:
@@ -183,7 +183,7 @@ class BoosterSession(KeptBooster, trains=True):
         return False
 
     def rollback_one_iter(self) -> BoosterSession:  # type: ignore[override]
-        """Leave the last round out; one that is trained was paid for, and stays so.
+        """Leave the last round out; one that is trained was charged, and stays so.
 
         Returns
         -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Mapping
@@ -126,6 +127,9 @@ class Booster(LoadedBooster):
         if model_file is not None:
             model_str = _text_of(Path(model_file))
         super().__init__(params=params, model_str=model_str)
+
+    # That of `__new__` would hide the names of the parameters.
+    __signature__ = inspect.Signature(list(inspect.signature(__init__).parameters.values())[1:])
 
     @classmethod
     def of_ensemble(

@@ -87,7 +87,7 @@ SURFACE = (
     Row("Booster(params, train_set).update", "private", "rounds are trained together, once"),
     Row("Booster(params, train_set).rollback_one_iter", "same", "refunds nothing"),
     Row("booster_.update", "refused", "would read rows without accounting"),
-    Row("booster_.refit", "refused", "dpboost.refit_leaves pays for new leaves"),
+    Row("booster_.refit", "refused", "dpboost.refit_leaves charges new leaves"),
     Row("feature_importances_", "same", "from released trees; gains less their noise"),
     Row("to_lightgbm()", "same", "not in LightGBM: its own estimator or Booster, report kept"),
     Row("n_features_in_", "same", ""),

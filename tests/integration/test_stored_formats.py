@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import fields
 from fractions import Fraction
 
 import lightgbm
@@ -62,7 +63,8 @@ def test_a_schema_and_a_dictionary_declare_the_same(folder):
     dictionary = DataDictionary.from_file(folder / "dictionary.csv")
     assert (dictionary.target, dictionary.user_column) == ("level", "who")
     found = dpboost.Schema.from_data_dictionary(folder / "dictionary.csv", max_rows=1000)
-    assert found == known
+    for part in fields(dpboost.Schema):
+        assert getattr(found, part.name) == getattr(known, part.name)
 
 
 @each

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpboost._utils.private_files import open_private
+from dpboost._utils.private_files import lock_alone, open_private
 from dpboost._utils.validation import InvalidParameterError, refuse
 
 # Length of the content and its SHA-256, then a check of these two.
@@ -77,32 +76,11 @@ def locked_file(path: Path) -> Iterator[None]:
     """Let one process at a time be inside."""
     with path.open("a") as file:
         try:
-            _lock(file.fileno())
+            lock_alone(file.fileno())
         except BlockingIOError:
             must = "a folder that no other process holds"
             raise refuse("folder", "Party", must, str(path.parent)) from None
         yield
-
-
-def _lock(descriptor: int) -> None:
-    """Lock a file until it is closed.
-
-    Raises
-    ------
-    BlockingIOError
-        At once, if another process holds it.
-    """
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError as error:
-            raise BlockingIOError(*error.args) from None
-    else:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def append_lines(path: Path, lines: Sequence[str]) -> None:
