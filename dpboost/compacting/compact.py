@@ -15,6 +15,7 @@ import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.json_text import parse_json
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, check_integer, check_real, refuse
 from dpboost.compacting.drawn_rows import cells_of, draw_rows
@@ -414,7 +415,7 @@ def _with_step(
     n_rounds: int,
 ) -> str:
     """Return the line of the report with this step among its facts."""
-    report = json.loads(line[len(REPORT_KEY) :])
+    report = parse_json(line[len(REPORT_KEY) :])
     noise = fitting.noise()
     rows = RELEASED if source.ensemble is not None else COUNTED
     rows = PUBLIC if fitting.from_public else rows
