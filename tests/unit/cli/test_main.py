@@ -232,7 +232,7 @@ def test_undeclared_columns_are_named(folder, capsys):
     assert not (folder / "open.txt").exists()
     assert main([*fit_open, "--assume-types"]) == 0
     words = " ".join(capsys.readouterr().out.split())
-    assert "The guarantee is one between tables with the same column types." in words
+    assert "The guarantee compares tables with the same column types." in words
     assert (
         "column types" in dpboost.Booster(model_file=folder / "open.txt").privacy_report.guarantee
     )
