@@ -120,7 +120,7 @@ def test_less_noise_is_refused_where_model_and_certificate_agree_on_it(folder, c
     noise = report["accounting"]["lines"][-1]["noise"]
     noise[0] = noise[0] * 9 // 10
     new = text.replace(line, REPORT_KEY + json.dumps(report))
-    (folder / "noisy.txt").write_text(new)
+    (folder / "noisy.txt").write_text(new, newline="\n")
     model, certificate = str(folder / "noisy.txt"), str(folder / "noisy.json")
     assert main(["report", model, "--certificate", certificate]) == 0
     capsys.readouterr()
