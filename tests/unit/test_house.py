@@ -23,6 +23,7 @@ PRIVATE_SIDE = (
     "dpboost.cluster.partitioned_rows",
     "dpboost.dask.dask_rows",
     "dpboost.dask.partition_tasks",
+    "dpboost.spark.spark_rows",
     "dpboost.federated.party.party",
     "dpboost.federated.protocol.session",
     # The audit's simulation of parties, and what listens at the store.
@@ -347,7 +348,7 @@ def test_tests_mirror_modules():
 # Where private floats are: the one conversion to integers is `to_integer_units`. Integers that
 # change their width say casting="safe" or "same_kind", with which numpy refuses floats.
 CONVERTING_ROOMS = ("cluster", "data", "dask", "evaluating", "federated", "local", "losses")
-CONVERTING_ROOMS += ("privacy", "rows", "training")
+CONVERTING_ROOMS += ("privacy", "rows", "spark", "training")
 INTEGER_TYPES = {f"{sign}int{size}" for sign in ("", "u") for size in ("", 8, 16, 32, 64, "p")}
 INTEGER_TYPES |= {"int_", "uint_", "integer", "intc", "longlong"}
 MAKES_ARRAYS = {"array", "asarray", "ascontiguousarray", "asfortranarray", "fromiter", "require"}
