@@ -21,7 +21,7 @@ _GROUPS = (
     ("Single trees: DP-TopDown, Friedman and Schuster", ("dp-topdown", "friedman", "trees")),
     ("Local privacy: the LPDT paper", ("lpdt",)),
     ("Rows at several parties", ("federated", "https")),
-    ("Rows on several machines", ("cluster", "dask", "rows")),
+    ("Rows on several machines", ("cluster", "dask", "rows", "spark")),
     ("What a model says of itself", ("glass-box", "transcript")),
     ("The engine", ("parity", "kernels", "busy", "small-models")),
 )

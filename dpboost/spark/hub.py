@@ -149,7 +149,10 @@ class Hub:
     def fail(self, error: Exception) -> None:
         """Let whoever waits know why no task comes any more: what one has refused, if any has."""
         with self._changed:
-            self._failure = next(iter(self._refusals.values()), error)
+            # A task that ends with another finds its rows cut short: that one has the reason.
+            refused = [*self._refusals.values(), error]
+            of_input = [each for each in refused if isinstance(each, InvalidParameterError)]
+            self._failure = (of_input or refused)[0]
             self._changed.notify_all()
 
     def check(self) -> None:

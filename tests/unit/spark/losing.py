@@ -90,6 +90,8 @@ def main():
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.ui.enabled", "false")
         .config("spark.executorEnv.PYTHONPATH", ROOT)
+        # Spark 3.5 hands workers of killed tasks to the next ones, which fail with them.
+        .config("spark.python.worker.reuse", "false")
         .config("spark.stage.maxConsecutiveAttempts", "12")
         .getOrCreate()
     )

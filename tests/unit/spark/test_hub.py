@@ -15,6 +15,7 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 import cloudpickle  # noqa: E402
 
 from dpboost import InvalidParameterError  # noqa: E402
+from dpboost.cluster.partitioned_rows import FitFailedError  # noqa: E402
 from dpboost.spark import hub as hub_module  # noqa: E402
 from dpboost.spark.hub import Hub, receive, send  # noqa: E402
 
@@ -83,6 +84,16 @@ def test_what_a_task_refuses_is_raised_where_sums_are_awaited(hub, started):
     hub.fail(RuntimeError("Spark gave up"))
     with pytest.raises(InvalidParameterError, match="no table"):
         hub.ask([1], lambda partition: b"?")
+
+
+def test_a_task_that_was_cut_short_does_not_hide_the_reason(hub, started):
+    started(0, [], fails=FitFailedError("cut short"))
+    until(lambda: 0 in hub._refusals)
+    started(1, [], fails=InvalidParameterError("other rows"))
+    until(lambda: 1 in hub._refusals)
+    hub.fail(RuntimeError("Spark gave up"))
+    with pytest.raises(InvalidParameterError, match="other rows"):
+        hub.check()
 
 
 def test_a_refusal_is_forgotten_when_the_task_is_back(hub, started):
