@@ -187,11 +187,11 @@ class Certificate:
             least = self.account["lattice"]["least_sigma"] if measure == "mu squared" else 1
             demand(noise[0] >= least, f"{label}: the noise is too fine for Gaussian accounting")
             return Fraction(square, noise[0] ** 2 * (1 if measure == "mu squared" else 2))
-        demand(measure != "mu squared", f"{label}: only Gaussian noise has a mu")
-        rate = Fraction(*noise)
         if measure == "epsilon":
-            return rate * isqrt(square)
-        return rate**2 * square / (8 if line["mechanism"] == EXPONENTIAL else 2)
+            return Fraction(*noise) * isqrt(square)
+        demand(line["mechanism"] == EXPONENTIAL or measure == "rho", f"{label}: it has no mu")
+        square *= Fraction(355, 113) if measure == "mu squared" else 1  # more than pi
+        return Fraction(*noise) ** 2 * square / (8 if line["mechanism"] == EXPONENTIAL else 2)
 
     def charge(self, line):
         """Return charge, delta and lattice error of a line of releases, or refuse it."""
@@ -215,7 +215,7 @@ class Certificate:
             self.check_share(line, size)
         if line["threshold"] is not None or failure:
             self.check_threshold(line, failure * 2**512 / size)
-        slack = Fraction(10 * touched, 8 * noise[0] ** 2)
+        slack = Fraction(10 * touched, 8 * noise[0] ** 2) if name == GAUSSIAN else Fraction(0)
         return booked, failure, slack if self.account["measure"] == "mu squared" else 0
 
     def check_threshold(self, line, failure):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from dpboost.growing.feature_sampler import Preference
@@ -130,6 +131,13 @@ MOST_ROUNDS, ROUNDS_AT_LEAST_EPSILON, RATE_OF_MANY_ROUNDS = 3200, 400, 0.3
 # Clip and prior of squared loss where the spread of labels is released: so many times those for
 # half-widths.
 CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
+# Of so many columns some are chosen before the first tree, one more time as many for each of
+# several classes, where these are not most of them; they and their part of the budget.
+LEAST_COLUMNS, MOST_COLUMNS, CHOSEN_OF_A_CLASS, MOST_PART_CHOSEN = 20, 4096, 2, 0.6
+CHOSEN = LineRule({1280: 4, 46_080: 24})
+CHOICE_SHARE = LineRule({800: 0.2, 8000: 0.1})
+# Gradients are clipped less for that than for leaves: their mean has to stay near zero.
+CLIP_OF_CHOICE = 2.5
 # Below this epsilon some release of a fit with the recipe's own number of trees could not be drawn.
 LEAST_EPSILON = 0.05
 
@@ -183,6 +191,33 @@ def _add_rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: fl
     if rounds >= 2 * rules["n_estimators"]:
         rules["learning_rate"] = RATE_OF_MANY_ROUNDS
     rules["n_estimators"] = max(rules["n_estimators"], rounds)
+
+
+def columns_to_choose(facts: PublicFacts) -> tuple[int, Fraction] | None:
+    """Return how many columns are chosen before the first tree, and for which part of the budget.
+
+    None where there are few columns, or where most of them would be chosen.
+    """
+    if facts.n_rows is None or not LEAST_COLUMNS <= facts.n_features <= MOST_COLUMNS:
+        return None
+    known = facts.n_rows * facts.epsilon
+    n_chosen = round(CHOSEN(known))
+    if facts.loss.n_outputs > 1:
+        n_chosen += CHOSEN_OF_A_CLASS * facts.loss.n_outputs
+    if n_chosen > MOST_PART_CHOSEN * facts.n_features:
+        return None
+    return n_chosen, Fraction(f"{CHOICE_SHARE(known):.4f}")
+
+
+def clip_of_choice(loss: Loss, gradient_clip: float) -> float:
+    """Return the part of a gradient's bound at which gradients are clipped for the choice.
+
+    At the start no gradient of two classes is larger than the share of the more frequent one.
+    """
+    if isinstance(loss, LogisticLoss):
+        share = 1 / (1 + math.exp(-loss.start))
+        return max(share, 1 - share)
+    return min(1.0, CLIP_OF_CHOICE * gradient_clip)
 
 
 def start_deviation(loss: LogisticLoss) -> float:

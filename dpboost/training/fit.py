@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,8 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
 
     # What the recipe makes of all that is public now.
     facts = request.facts(completed, loss, classes, n_rows, budget, ledger)
+    choice, budget = request.choice(facts, exact_sums=rows.exact_sums)
+    facts = replace(facts, budget=budget)
     setting = Setting(
         hyper=request.settle(facts),
         loss=loss,
@@ -79,6 +82,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         public=np.random.default_rng(request.public_seed),
         n_threads=effective_n_threads(request.n_jobs),
         weighted=weighting is not None,
+        choice=choice,
     )
     warn_before_trees(seen, classes, setting, request, ledger)
     growth = recipe.build(setting)

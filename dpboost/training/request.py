@@ -254,6 +254,25 @@ class FitRequest:
             weighted=self.weights.of_rows,
         )
 
+    def choice(
+        self, facts: PublicFacts, *, exact_sums: bool
+    ) -> tuple[tuple[int, PrivacyCost] | None, PrivacyCost]:
+        """Return what the recipe chooses of the columns, and what is left for the trees.
+
+        Parameters
+        ----------
+        facts : PublicFacts
+        exact_sums : bool
+            Whether rows show exact sums to the gate, which parties do not.
+        """
+        rule = self.recipe.columns_to_choose
+        found = rule(facts) if rule is not None and exact_sums else None
+        if found is None:
+            return None, facts.budget
+        n_chosen, share = found
+        for_choice, budget = divide(facts.budget, [share, 1 - share])
+        return (n_chosen, for_choice), budget
+
     def settle(self, facts: PublicFacts) -> Parameters:
         """Return the values that the recipe works with."""
         found = self.recipe.settle(facts)

@@ -22,6 +22,7 @@ from dpboost.audit.delta_audit import lone_category
 from dpboost.growing import boosting_loop as loop
 from dpboost.growing import (
     clipped_leaves,
+    column_choice,
     grower,
     partition_learner,
     selectors,
@@ -36,6 +37,7 @@ from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants
 from dpboost.rows import (
     boosting_state,
+    column_scores,
     gradient_statistics,
     newton_sums,
     node_rows,
@@ -255,6 +257,32 @@ def histograms_of_add_remove():
     return [
         (private_bins, "counts", lambda neighbours, *rest, **more: original(ADD, *rest, **more))
     ]
+
+
+def half_the_range_of_columns():
+    original = column_scores.column_scores
+
+    def mutated(gradient, neighbours):
+        bound = original(gradient, neighbours)
+        return replace(bound, constant=bound.constant // 2)
+
+    return [(column_scores, "column_scores", mutated)]
+
+
+def columns_of_add_remove():
+    original = column_scores.column_scores
+    return [(column_scores, "column_scores", lambda gradient, neighbours: original(gradient, ADD))]
+
+
+def exact_columns():
+    def mutated(self, rows, loss, ledger):
+        query = column_scores.CellSums(
+            cells=self.cells, gradient_limit=self.gradient_limit, n_outputs=loss.n_outputs
+        )
+        scores = np.abs(store_of(rows).exact(query)).sum(axis=(0, 2))
+        self.queue.prefer(np.argsort(scores, kind="stable")[-self.n_chosen :].tolist())
+
+    return [(column_choice.ColumnChoice, "release", mutated)]
 
 
 def hessians_without_noise():
@@ -738,6 +766,28 @@ MUTATIONS = [
         recipe="best",
         neighbours=REPLACE,
         check="entry cost",
+    ),
+    Mutation(
+        name="half the range of the scores of columns",
+        patches=half_the_range_of_columns,
+        witness="telling columns",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="scores of columns of add/remove under replace",
+        patches=columns_of_add_remove,
+        witness="telling columns",
+        recipe="best",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="columns chosen by their exact scores",
+        patches=exact_columns,
+        witness="telling columns",
+        recipe="best",
+        check="visible output",
     ),
     Mutation(
         name="every row counted among those of no class",

@@ -69,7 +69,7 @@ def test_what_a_budget_affords_costs_no_more(accountant, budget):
     affordable = {
         "pure": [ExponentialMechanism, PermuteAndFlip, DiscreteLaplace],
         "zCDP": [ExponentialMechanism, PermuteAndFlip, DiscreteLaplace, DiscreteGaussian],
-        "GDP": [DiscreteGaussian],
+        "GDP": [DiscreteGaussian, ExponentialMechanism],
     }[accountant.name]
     for kind in affordable:
         cost = accountant.cost(accountant.calibrate(kind, budget), L2)
@@ -81,7 +81,7 @@ def test_unsupported_mechanisms_are_refused():
         PureAccountant().cost(DiscreteGaussian(rho=1), L2)
     with pytest.raises(UnsupportedReleaseError, match="discrete Gaussian"):
         PureAccountant().calibrate(DiscreteGaussian, Fraction(1))
-    for kind in (DiscreteLaplace, ExponentialMechanism):
+    for kind in (DiscreteLaplace, PermuteAndFlip):
         with pytest.raises(UnsupportedReleaseError, match="not Gaussian"):
             GDPAccountant().cost(kind(epsilon=1), L1)
         with pytest.raises(UnsupportedReleaseError, match="not Gaussian"):
@@ -220,3 +220,27 @@ def test_the_accountant_is_chosen_from_public_numbers():
     many = gaussian_accountant(sigma=2**17, coordinates=10**6, epsilon=Fraction(1))
     fine = gaussian_accountant(sigma=2**15, coordinates=1, epsilon=Fraction(1))
     assert [few.name, many.name, fine.name] == ["GDP", "zCDP", "zCDP"]
+
+
+# -- the exponential mechanism in Gaussian privacy ------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 8.0])
+def test_the_exponential_mechanism_is_gaussian_private(epsilon):
+    """Of two outcomes with log-ratios at the ends of an interval, which are the worst of all."""
+    charged = math.sqrt(ExponentialMechanism(epsilon=Fraction(epsilon)).mu_squared)
+    worst = 0.0
+    for above in np.linspace(0, epsilon, 201)[1:-1]:
+        # P(o) = e^above P'(o) for one outcome, and e^(above - epsilon) for the other one.
+        second = -math.expm1(above - epsilon) / (math.exp(above) - math.exp(above - epsilon))
+        first = second * math.exp(above)
+        worst = max(worst, norm.ppf(first) - norm.ppf(second))
+    assert worst <= charged
+    assert charged * (0.99 if epsilon <= 1 else 0.8) <= worst
+
+
+def test_the_exponential_mechanism_takes_nothing_of_the_lattice():
+    choice, accountant = ExponentialMechanism(epsilon=Fraction(1, 100)), GDPAccountant()
+    assert accountant.lattice_error(choice, RANGE, 100) == 0
+    assert accountant.cost(choice, RANGE) > 0
+    assert accountant.cost(ExponentialMechanism(epsilon=math.inf), RANGE) == math.inf
