@@ -27,6 +27,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.federated.traffic import FEDERATED_TRAFFIC
     from benchmarks.glass_box.run import GLASS_BOX
     from benchmarks.guarantees.runs import AUDIT
+    from benchmarks.irrelevant_columns import IRRELEVANT_COLUMNS
     from benchmarks.label_grid import LABEL_BOUNDS
     from benchmarks.labels import LABELS
     from benchmarks.memory import MEMORY
@@ -40,6 +41,7 @@ def runs() -> dict[str, Run]:
         *map(as_run, EXPERIMENTS.values()),
         SMALL_TABLES,
         RULE_CLIFFS,
+        IRRELEVANT_COLUMNS,
         AUDIT,
         ATTACKS,
         *PAPER_RUNS,

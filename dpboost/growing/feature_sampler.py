@@ -14,7 +14,7 @@ from dpboost.growing.feature_sets import FeatureSets
 MEMORY = 0.99
 # Where columns were chosen before the first tree, the others have this part of the draws together,
 # and more once one of them has shown a gain beyond so many deviations of the noise.
-PART_OF_OTHERS, DOUBT_OF_OTHERS = 0.05, 2.0
+PART_OF_OTHERS, DOUBT_OF_OTHERS = 0.08, 2.0
 
 
 @dataclass(frozen=True, kw_only=True)

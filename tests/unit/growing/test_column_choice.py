@@ -124,7 +124,7 @@ def test_choices_add_up_to_their_budget(delta, neighbours):
     X, y = table()
     model = fitted(DPBoostRegressor, X, y, epsilon=1.0, delta=delta, neighbours=neighbours)
     lines = choices(model)
-    assert sum(line.releases for line in lines) == CHOSEN(N_ROWS) == 4
+    assert sum(line.releases for line in lines) == CHOSEN(N_ROWS) == 6
     assert {line.mechanism for line in lines} == {"exponential mechanism"}
     report = model.privacy_report_
     assert 0.99 < report.epsilon_spent <= 1.0
@@ -196,5 +196,5 @@ def test_the_budget_of_choices_is_taken_from_the_trees():
     ((n_chosen, share),) = asked
     assert isinstance(share, Fraction)
     parts = {line.label: line.share for line in model.privacy_report_.releases}
-    assert n_chosen == 4
+    assert n_chosen == 6
     assert parts["column choice"] / parts["leaf sums"] == pytest.approx(float(share / (1 - share)))
