@@ -72,7 +72,10 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
 
     # What the recipe makes of all that is public now.
     facts = request.facts(completed, loss, classes, n_rows, budget, ledger)
-    choice, budget = request.choice(facts, exact_sums=rows.exact_sums)
+    choice, for_trees = request.choice(facts)
+    if choice is not None and not rows.exact_sums:  # parties have none
+        choice, for_trees = None, budget
+    budget = for_trees
     facts = replace(facts, budget=budget)
     setting = Setting(
         hyper=request.settle(facts),

@@ -254,19 +254,10 @@ class FitRequest:
             weighted=self.weights.of_rows,
         )
 
-    def choice(
-        self, facts: PublicFacts, *, exact_sums: bool
-    ) -> tuple[tuple[int, PrivacyCost] | None, PrivacyCost]:
-        """Return what the recipe chooses of the columns, and what is left for the trees.
-
-        Parameters
-        ----------
-        facts : PublicFacts
-        exact_sums : bool
-            Whether rows show exact sums to the gate, which parties do not.
-        """
+    def choice(self, facts: PublicFacts) -> tuple[tuple[int, PrivacyCost] | None, PrivacyCost]:
+        """Return what the recipe chooses of the columns, and what that leaves for the trees."""
         rule = self.recipe.columns_to_choose
-        found = rule(facts) if rule is not None and exact_sums else None
+        found = None if rule is None else rule(facts)
         if found is None:
             return None, facts.budget
         n_chosen, share = found
