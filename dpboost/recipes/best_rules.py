@@ -132,10 +132,10 @@ MOST_ROUNDS, ROUNDS_AT_LEAST_EPSILON, RATE_OF_MANY_ROUNDS = 3200, 400, 0.3
 # half-widths.
 CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
 # Of so many columns some are chosen before the first tree, more of them for several classes; not
-# where these are most of them, nor with fewer rows times epsilon for each. Their number, and their
+# where these are nearly half of them, nor with fewer rows times epsilon for each. Their number, and their
 # part of the budget of the trees.
 LEAST_COLUMNS, MOST_COLUMNS, CHOSEN_OF_A_CLASS = 20, 4096, 2
-MOST_PART_CHOSEN, LEAST_OF_A_CHOICE = 0.6, 30
+MOST_PART_CHOSEN, LEAST_OF_A_CHOICE = 0.4, 30
 CHOSEN = LineRule({1280: 6, 46_080: 24})
 CHOICE_SHARE = LineRule({800: 0.2, 8000: 0.1})
 # Gradients are clipped less for that than for leaves: their mean has to stay near zero.
@@ -198,7 +198,7 @@ def _add_rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: fl
 def columns_to_choose(facts: PublicFacts) -> tuple[int, Fraction] | None:
     """Return how many columns are chosen before the first tree, and for which part of the budget.
 
-    None where there are few columns, where most of them would be chosen, or where rows are too
+    None where there are few columns, where nearly half would be chosen, or where rows are too
     few for that.
     """
     if facts.n_rows is None or not LEAST_COLUMNS <= facts.n_features <= MOST_COLUMNS:
