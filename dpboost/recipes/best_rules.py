@@ -132,8 +132,8 @@ MOST_ROUNDS, ROUNDS_AT_LEAST_EPSILON, RATE_OF_MANY_ROUNDS = 3200, 400, 0.3
 # half-widths.
 CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
 # Of so many columns some are chosen before the first tree, more of them for several classes; not
-# where these are nearly half of them, nor with fewer rows times epsilon for each. Their number, and their
-# part of the budget of the trees.
+# where these are nearly half of them, nor with fewer rows times epsilon for each. Their number,
+# and their part of the budget of the trees.
 LEAST_COLUMNS, MOST_COLUMNS, CHOSEN_OF_A_CLASS = 20, 4096, 2
 MOST_PART_CHOSEN, LEAST_OF_A_CHOICE = 0.4, 30
 CHOSEN = LineRule({1280: 6, 46_080: 24})
