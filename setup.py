@@ -37,11 +37,10 @@ SHARED = "dpboost._kernels._shared"
 
 # The map from a row to its bins and gradients must give the same bits in every position of a
 # block, so nothing may reorder or fuse floating-point operations: never -ffast-math.
-GNU_FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
-MSVC_FLAGS = ["/O2", "/fp:precise"]
+FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 # No symbols but the exported one, no path of this machine: two builds have the same bytes.
-GNU_FLAGS.append(f"-ffile-prefix-map={Path.cwd().as_posix()}=.")
-GNU_LINK_FLAGS = ["-Wl,-s"] if sys.platform == "linux" else []
+FLAGS.append(f"-ffile-prefix-map={Path.cwd().as_posix()}=.")
+LINK_FLAGS = {"linux": ["-Wl,-s"], "win32": ["-Wl,--no-insert-timestamp"]}.get(sys.platform, [])
 # The time in a wheel says nothing of its content.
 os.environ.setdefault("SOURCE_DATE_EPOCH", "315532800")
 
@@ -100,12 +99,8 @@ def builds(compiler, program: str, compile_flags: list[str], link_flags: list[st
 
 def openmp_flags(compiler) -> tuple[list[str], list[str]]:
     """Compile and link flags for OpenMP, or two empty lists where a probe does not build."""
-    if compiler.compiler_type == "msvc":
-        compile_flags, link_flags = ["/openmp"], []
-    else:
-        compile_flags, link_flags = ["-fopenmp"], ["-fopenmp"]
-    if builds(compiler, OPENMP_PROBE, compile_flags, link_flags):
-        return compile_flags, link_flags
+    if builds(compiler, OPENMP_PROBE, ["-fopenmp"], ["-fopenmp"]):
+        return ["-fopenmp"], ["-fopenmp"]
     sys.stderr.write("dpboost: no OpenMP, kernels run on one thread\n")
     return [], []
 
@@ -139,8 +134,13 @@ class BuildKernels(build_ext):
     """``build_ext`` on all processors that asks the compiler what it can do before it builds."""
 
     def finalize_options(self) -> None:
-        """Build in parallel unless told otherwise."""
+        """Build in parallel unless told otherwise, on Windows with gcc.
+
+        The kernels need integers of 128 bits, which Microsoft's compiler does not have.
+        """
         super().finalize_options()
+        if self.compiler is None and sys.platform == "win32":
+            self.compiler = "mingw32"
         if self.parallel is None:
             self.parallel = processors()
 
@@ -157,26 +157,24 @@ class BuildKernels(build_ext):
 
     def build_extensions(self) -> None:
         """Add the flags of this compiler to every extension, then build."""
-        is_msvc = self.compiler.compiler_type == "msvc"
-        flags, more_link_flags = (MSVC_FLAGS, []) if is_msvc else (GNU_FLAGS, GNU_LINK_FLAGS)
         compile_flags, link_flags = openmp_flags(self.compiler)
         if SANITIZE:
             compile_flags, link_flags = compile_flags + SANITIZE_FLAGS, link_flags + SANITIZE_FLAGS
-        fast = not is_msvc and not SANITIZE and builds(self.compiler, FAST_PROBE, [FAST_FLAG], [])
+        fast = not SANITIZE and builds(self.compiler, FAST_PROBE, [FAST_FLAG], [])
         if not fast:
             sys.stderr.write("dpboost: no second build of the kernels for x86-64-v3\n")
             self.extensions = [item for item in self.extensions if not is_fast(item)]
         for extension in self.extensions:
             extension.include_dirs = [np.get_include()]
             extension.define_macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
-            extension.extra_compile_args = flags + compile_flags
-            extension.extra_link_args = link_flags + more_link_flags
+            extension.extra_compile_args = FLAGS + compile_flags
+            extension.extra_link_args = link_flags + LINK_FLAGS
             if is_fast(extension):
                 extension.extra_compile_args.append(FAST_FLAG)
             elif extension.name.endswith(".cpu_features") and fast:
                 extension.define_macros.append(("DPBOOST_KNOWS_V3", "1"))
-        settings = [getattr(self.compiler, "compiler_so", None), flags, compile_flags, link_flags]
-        settings += [more_link_flags, fast, np.__version__]
+        settings = [self.compiler.compiler_so, FLAGS, compile_flags, link_flags]
+        settings += [LINK_FLAGS, fast, np.__version__]
         if not stamped(Path(self.build_temp, "settings"), repr(settings)):
             self.force = True
         # The slowest first, so that no processor waits for the last one.

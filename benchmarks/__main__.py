@@ -4,17 +4,55 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks._compat import import_pandas
 from benchmarks.errors import BenchmarkError
 from benchmarks.files import DATA_VARIABLE, PublishedFile
+from benchmarks.harness.describe import described, found
 from benchmarks.harness.run import NOTES, QUICK, RESULTS, Request, carry_out, draw_again, write_page
 from benchmarks.problems import ALL_PROBLEMS
 from benchmarks.registry import runs
+from benchmarks.reproductions.inventory import HEADLINES, ITEMS, Item
 from benchmarks.reproductions.inventory import lines as papers
 from benchmarks.results_page import write_results_page
+
+
+def list_short(folder: Path) -> Iterator[str]:
+    """Yield one screen: the runs of each paper and how much of it is measured, and other runs."""
+    yield "Runs by paper; * marks the main result, whose --quick takes under a minute."
+    named = runs()
+    taken: set[str] = set()
+    for paper in dict.fromkeys(item.paper for item in ITEMS):
+        items = [item for item in ITEMS if item.paper == paper]
+        own = list(dict.fromkeys(item.run for item in items if item.run))
+        taken |= set(own)
+        yield ""
+        yield f"{paper}: {_measured(items, folder)}"
+        marked = [f"{name}*" if name == HEADLINES[paper] else name for name in own]
+        yield from _wrapped(marked)
+    yield ""
+    yield "Other runs"
+    yield from _wrapped([name for name in named if name not in taken])
+    yield ""
+    yield f"{len(ALL_PROBLEMS)} data sets. python -m benchmarks list --all describes everything;"
+    yield "python -m benchmarks run NAME --help describes a run: what, data, time, output."
+
+
+def _measured(items: Sequence[Item], folder: Path) -> str:
+    done = sum(item.file(folder) is not None for item in items)
+    drawn = sum(bool(item.nothing) for item in items)
+    left = f", {drawn} not applicable" if drawn else ""
+    return f"{done} of {len(items)} figures and tables measured{left}"
+
+
+def _wrapped(names: Sequence[str]) -> list[str]:
+    # Two blanks between names, which `textwrap` leaves as they are; a name stays whole.
+    return textwrap.wrap(
+        "  ".join(names), 96, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    )
 
 
 def list_all(folder: Path) -> Iterator[str]:
@@ -58,11 +96,16 @@ def parser() -> argparse.ArgumentParser:
         f"that the environment variable {DATA_VARIABLE} names, else downloaded once.",
     )
     commands = top.add_subparsers(dest="command", required=True)
-    listed = commands.add_parser("list", help="list data, runs, and figures of the papers")
+    listed = commands.add_parser("list", help="list the runs by paper")
+    listed.add_argument("--all", action="store_true", help="data sets, runs, figures of the papers")
     pages = commands.add_parser("pages", help="write all pages again from their results")
     pages.add_argument("--figures", action="store_true", help="draw the figures again too")
-    one = commands.add_parser("run", help="measure, or go on with a run that was stopped")
-    one.add_argument("run", metavar="NAME", help="as listed")
+    one = commands.add_parser(
+        "run", help="measure, or go on with a run that was stopped", add_help=False
+    )
+    one.add_argument("run", metavar="NAME", nargs="?", help="as listed")
+    one.add_argument("-h", "--help", action="store_true", help="describe NAME, or these options")
+    one.set_defaults(help_of_run=one.format_help)
     one.add_argument("--quick", action="store_true", help="the short form: fewer repeats or sets")
     one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
     one.add_argument("--fresh", action="store_true", help="forget the results of a stopped run")
@@ -86,7 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         import_pandas()
         if options.command == "list":
-            print("\n".join(list_all(options.output)))
+            lines = list_all if options.all else list_short
+            print("\n".join(lines(options.output)))
             return 0
         if options.command == "pages":
             write_pages(options.output, figures=options.figures)
@@ -94,15 +138,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "lightgbm-suite":
             from benchmarks.lightgbm_suite.command import write_suite
 
-            print(
-                write_suite(
-                    options.folder,
-                    options.output,
-                    epsilon=options.epsilon,
-                    seconds=options.seconds,
-                    only=options.only,
-                )
+            page, faults = write_suite(
+                options.folder,
+                options.output,
+                epsilon=options.epsilon,
+                seconds=options.seconds,
+                only=options.only,
             )
+            print(page)
+            return int(faults > 0)
+        if options.run is None:
+            if not options.help:
+                raise BenchmarkError("Which run? `python -m benchmarks list` names all.")
+            print(options.help_of_run())
             return 0
         known = runs()
         if options.run not in known:
@@ -115,7 +163,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             n_jobs=options.n_jobs,
             problem=options.problem,
         )
-        print(carry_out(known[options.run], options.output, request, fresh=options.fresh))
+        run = known[options.run]
+        if options.help:
+            papers_of = {name: paper for paper, name in HEADLINES.items()}
+            headline = papers_of.get(run.name, "")
+            print(described(run, options.output, headline_of=headline))
+            return 0
+        page = carry_out(run, options.output, request, fresh=options.fresh)
+        print(found(run, options.output, page))
     except BenchmarkError as error:
         print(error, file=sys.stderr)
         return 1

@@ -25,6 +25,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.federated.scale import FEDERATED_SCALE
     from benchmarks.federated.skew import FEDERATED_SKEW
     from benchmarks.federated.traffic import FEDERATED_TRAFFIC
+    from benchmarks.few_rows import FEW_ROWS
     from benchmarks.glass_box.run import GLASS_BOX
     from benchmarks.guarantees.runs import AUDIT
     from benchmarks.irrelevant_columns import IRRELEVANT_COLUMNS
@@ -34,12 +35,14 @@ def runs() -> dict[str, Run]:
     from benchmarks.reproductions.papers import PAPER_RUNS
     from benchmarks.rule_cliffs import RULE_CLIFFS
     from benchmarks.runner import as_run
+    from benchmarks.small_models import SMALL_MODELS
     from benchmarks.small_tables import SMALL_TABLES
     from benchmarks.timing.runs import TIMED_RUNS
 
     found = [
         *map(as_run, EXPERIMENTS.values()),
         SMALL_TABLES,
+        FEW_ROWS,
         RULE_CLIFFS,
         IRRELEVANT_COLUMNS,
         AUDIT,
@@ -59,6 +62,7 @@ def runs() -> dict[str, Run]:
         LABEL_BOUNDS,
         MEMORY,
         GLASS_BOX,
+        SMALL_MODELS,
         BUDGET,
     ]
     return {run.name: run for run in found}

@@ -23,7 +23,7 @@ _GROUPS = (
     ("Rows at several parties", ("federated", "https")),
     ("Rows on several machines", ("cluster", "dask", "rows")),
     ("What a model says of itself", ("glass-box", "transcript")),
-    ("The engine", ("parity", "kernels", "busy")),
+    ("The engine", ("parity", "kernels", "busy", "small-models")),
 )
 _OTHERS = "Others"
 _COMMAND = re.compile(r"Command: `([^`]+)`")

@@ -5,9 +5,8 @@ usage: python3 -I -S check_certificate.py CERTIFICATE [MODEL]
 
 CERTIFICATE is what `dpboost report --certificate` writes, signed or not; MODEL is the model text.
 The program shares no code with DPBoost. It computes each charge from the integers of the noise,
-adds them up by the scopes, and turns the total into epsilon and delta by fractions and by
-enclosures of exp, ln and the normal distribution function that are rounded outwards. Exit code 0:
-the claim follows from what is printed as taken on trust; 1: refused.
+adds them up, and turns the total into epsilon and delta by enclosures that are rounded outwards.
+Exit code 0: the claim follows from what is printed as taken on trust; 1: refused.
 """
 
 import base64
@@ -15,7 +14,8 @@ import hashlib
 import json
 import sys
 from fractions import Fraction
-from math import isqrt
+from itertools import combinations
+from math import ceil, comb, isqrt
 from pathlib import Path
 
 LAPLACE, GAUSSIAN, EXPONENTIAL = "discrete Laplace", "discrete Gaussian", "exponential mechanism"
@@ -43,16 +43,11 @@ def demand(condition, message):
         raise RefusedError(message)
 
 
-def up(n, d):
-    """Divide integers and round up. Below, a number is enclosed by two integers times 2**-b."""
-    return -(-n // d)
-
-
 def exp(x, b):
-    """Enclose e**x of a fraction."""
+    """Enclose e**x of a fraction. As below, by two integers times 2**-b."""
     if x < 0:
         low, high = exp(-x, b)
-        return (1 << 2 * b) // high, up(1 << 2 * b, low)
+        return (1 << 2 * b) // high, ceil(Fraction(1 << 2 * b, low))
     halvings = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 2)
     w = b + 2 * halvings + 3 * int(x) + 40
     y, ends = (x.numerator << w) // (x.denominator << halvings), []  # at most 1/2
@@ -134,9 +129,8 @@ def gaussian_holds(mu_squared, epsilon, delta):
         root = isqrt((mu_squared.numerator << 2 * b) // mu_squared.denominator)
         for more in (0, 1):
             mu = Fraction(max(root + more, 1), 1 << b)
-            first, second = ((half - epsilon / mu) * (1 << b) for half in (mu / 2, -mu / 2))
-            first = Fraction(up(first.numerator, first.denominator) - 1 + more, 1 << b)
-            second = Fraction(up(second.numerator, second.denominator) - more, 1 << b)
+            first = Fraction(ceil((mu / 2 - epsilon / mu) * (1 << b)) - 1 + more, 1 << b)
+            second = Fraction(ceil((-mu / 2 - epsilon / mu) * (1 << b)) - more, 1 << b)
             other = exp(epsilon, b)[1 - more] * normal(second, b)[1 - more]
             ends.append(((normal(first, b)[more] << b) - other >> b) + more)
         low, high = (Fraction(end, 1 << b) for end in ends)
@@ -157,15 +151,25 @@ def converts(measure, lattice, total, alpha, epsilon, delta):
         return alpha * cost + high / (1 << b) <= epsilon
     room, failure = Fraction(lattice["epsilon"]), Fraction(lattice["delta"])
     known = lattice["least_sigma"] >= 2**16 and room > 0 and failure >= Fraction(1, 10**20)
-    tail = max(60, up(epsilon.numerator, epsilon.denominator) + 47)
+    tail = max(60, ceil(epsilon) + 47)
     fine = slack + Fraction(9 * tail, 8 * lattice["least_sigma"] ** 2) <= room
     demand(known and fine, "the lattice is too coarse for Gaussian accounting")
     left = (1 - room) * delta - failure
     return epsilon > room and left > 0 and gaussian_holds(cost, epsilon - room, left)
 
 
-def most_booked(parts):
-    """Return the most that any row has paid: the parts of a division hold disjoint rows."""
+def most_booked(parts, most=None, power=1):
+    """Return the most that anybody has paid: by `most` periods, or one part of each division."""
+    if most:
+        windows = {}
+        for part, fraction in parts:
+            names = frozenset(name for division, name in part if division == "periods")
+            rest = [pair for pair in part if pair[0] != "periods"]
+            windows.setdefault(names, []).append((rest, fraction))
+        sums, names = {w: most_booked(windows[w]) for w in windows}, set().union(*windows)
+        demand(comb(len(names), most) < 10**5 and frozenset() not in windows, "too many periods")
+        sets = map(set, combinations(names, min(most, len(names))))
+        return max(sum(sums[w] * len(w & own) ** power for w in windows if w & own) for own in sets)
     total, divisions = sum((fraction for part, fraction in parts if not part), Fraction(0)), {}
     for (first, *rest), fraction in (each for each in parts if each[0]):
         divisions.setdefault(first[0], {}).setdefault(first[1], []).append((rest, fraction))
@@ -189,9 +193,10 @@ class Certificate:
             return Fraction(square, noise[0] ** 2 * (1 if measure == "mu squared" else 2))
         if measure == "epsilon":
             return Fraction(*noise) * isqrt(square)
-        demand(line["mechanism"] == EXPONENTIAL or measure == "rho", f"{label}: it has no mu")
+        exponential = line["mechanism"] == EXPONENTIAL
+        demand(exponential or measure == "rho", f"{label}: the mechanism has no mu")
         square *= Fraction(355, 113) if measure == "mu squared" else 1  # more than pi
-        return Fraction(*noise) ** 2 * square / (8 if line["mechanism"] == EXPONENTIAL else 2)
+        return Fraction(*noise) ** 2 * square / (8 if exponential else 2)
 
     def charge(self, line):
         """Return charge, delta and lattice error of a line of releases, or refuse it."""
@@ -203,12 +208,10 @@ class Certificate:
             demand(type(number) is int and number > 0, f"{label}: {number!r} is no count")
         unit = Fraction(line["unit"]) * (1 + Fraction(1, 2**40))  # a float, perhaps rounded
         least = max(LEAST.get(label, 0) / unit, CHOICES.get(label, 0)) ** 2
-        if self.account["relation"] == "replace":
-            least *= 2 if line["norm"] == "l2" else 4
+        least *= (2 if line["norm"] == "l2" else 4) if self.account["relation"] == "replace" else 1
         demand(constant**2 >= least, f"{label}: a row moves more than {constant} units")
         booked, failure = Fraction(line["cost"]), Fraction(line["delta"])
-        cost = self.cost(line, constant**2)
-        demand(booked >= cost, f"{label}: the charge is below what this noise costs")
+        demand(booked >= self.cost(line, constant**2), f"{label}: the charge is below its cost")
         flag = line["delta_alone"] == (failure > 0 and booked == 0)
         demand(flag and 0 <= failure < 1, f"{label}: its delta is malformed")
         if line["share"] is not None:
@@ -254,8 +257,7 @@ class Certificate:
             line = self.account["lines"][number]
             if content and self.account["relation"] == "replace":
                 square = (line["added"] or 0) ** (1 if line["norm"] == "l2" else 2)
-                twice = 2 * self.cost(line, square) if square else None
-                covered = twice is not None and twice <= Fraction(line["cost"])
+                covered = square and 2 * self.cost(line, square) <= Fraction(line["cost"])
                 demand(covered, f"{line['label']}: a replaced row in two nodes costs more")
             sums = [sums[i] + times * charges[number][i] for i in range(3)]
         parts = [(self.total(each, charges, content), each["times"]) for each in below]
@@ -277,6 +279,7 @@ class Certificate:
         whole, pure, delta = (Fraction(budget[k]) for k in ("epsilon", "pure_epsilon", "delta"))
         demand((whole, delta) == claim, "the budget has another epsilon or delta")
         lines, left = budget["lines"], Fraction(budget["conversion_delta"])
+        most, of_users = map(budget.get("periods", {}).get, ("most", "of_users"))
         demand(0 <= pure <= whole and 0 <= left <= delta, "the budget is divided into too much")
         closed = {line["closes"] for line in lines} - {None}
         for line in lines:
@@ -289,9 +292,10 @@ class Certificate:
         demand(mine, "the budget has no line of this fit")
         for each in budget["accounts"]:
             name, measure, capacity = each["account"], each["measure"], Fraction(each["capacity"])
+            power = 0 if of_users else 1 + (name == "Gaussian")
             own = [line for line in counted if line["account"] == name]
             parts = [(line["part"], Fraction(line["fraction"])) for line in own]
-            demand(most_booked(parts) <= 1, f"more than all of the {name} account is booked")
+            demand(most_booked(parts, most, power) <= 1, f"more than all of the {name} account")
             here = any(line["own"] for line in own)
             slack = totals[2] / max(mine) if here else Fraction(0)  # as if all fits were as coarse
             epsilon, total = pure if name == "pure" else whole - pure, (capacity, 0, slack)
@@ -300,8 +304,10 @@ class Certificate:
             for line in own:
                 allowed, side = Fraction(line["fraction"]) * capacity, totals
                 for division, part in line["part"]:
-                    side = sides.get(part, totals)
-                    self.trust(f"parts of {division.split()[0]!r} hold disjoint rows in the budget")
+                    side = sides.get(part, totals) if division.startswith("holdout") else side
+                    demand(most or division != "periods", f"{line['what']}: periods of nobody")
+                    number = most if division == "periods" else 1
+                    self.trust(f"anybody's rows in the budget: {number} of {division.split()[0]!r}")
                 stated = Fraction(line["allowance"]) == allowed
                 kept = side[0] <= allowed and measure == self.account["measure"]
                 demand(stated and (kept or not line["own"]), f"{line['what']}: above its fraction")
@@ -319,7 +325,7 @@ class Certificate:
         demand(account["relation"] == claim["neighbours"], "its relation is not that of the claim")
         demand(account["relation"] in ("add_remove", "replace"), "its relation is unknown")
         charges = [self.charge(line) for line in account["lines"]]
-        root, used, sides = account["scopes"], [], {}
+        root, used, sides, rows = account["scopes"], [], {}, 1
         for scope in (waiting := [root]):
             used += [number for number, _ in scope.get("releases", [])]
             waiting += scope.get("scopes", [])
@@ -329,7 +335,6 @@ class Certificate:
         totals = self.total(root, charges)
         spent = [Fraction(account["spent"][name]) for name in ("cost", "delta")]
         demand(spent == totals[:2], "what is spent is not the sum of the releases")
-        rows = 1
         for each in account["multiples"]:
             times = Fraction(each["factor"]), each["fits"], each["coordinates"]
             if each["of"] == "rows of a user":
@@ -360,8 +365,7 @@ class Certificate:
             self.trust("the model that is continued has a certificate of its own")
         if (parties := account["parties"]) is not None:
             self.trust("{honest} of {parties} parties are honest and not lost".format(**parties))
-        labels = {line["label"] for line in account["lines"]} - set(LEAST) - set(CHOICES)
-        if labels:
+        if labels := {line["label"] for line in account["lines"]} - set(LEAST) - set(CHOICES):
             self.trust("no lower bound of sensitivity is known here: " + ", ".join(sorted(labels)))
         self.trust("sensitivities: their lower bounds alone are checked, by a table of labels")
         self.trust("the list of releases is complete: only a replay of the transcript shows it")
@@ -376,8 +380,7 @@ def main(paths):
         return 2
     try:
         plain = json.loads(Path(paths[0]).read_bytes(), parse_float=Fraction)
-        signed = "payloadType" in plain
-        if signed:
+        if signed := "payloadType" in plain:
             payload = base64.b64decode(plain["payload"], validate=True)
             plain = json.loads(payload, parse_float=Fraction)["predicate"]
         certificate = Certificate(plain)

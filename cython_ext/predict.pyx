@@ -11,12 +11,24 @@ step waits for the one before.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport exp
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from _sets cimport highest_bit, lowest_bit, n_bits
 from _types cimport bin_t, row_t, sum_t, word_t
+
+cdef extern from *:
+    """
+    #include <math.h>
+    #ifdef _WIN32
+    /* That of UCRT, as LightGBM has it there: what MinGW links differs in the last bit. */
+    extern double (*__imp_exp)(double);
+    #define dpboost_exp (*__imp_exp)
+    #else
+    #define dpboost_exp exp
+    #endif
+    """
+    double exp "dpboost_exp" (double x) noexcept nogil
 
 cdef enum:
     CHUNK = 512  # rows whose leaves are looked up before their scores are touched

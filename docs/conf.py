@@ -22,6 +22,7 @@ extensions = [
     "mathml",
     "command_help",
     "parameter_table",
+    "stacked_tables",
     "myst_parser",
     "sphinx_design",
     "sphinx.ext.autodoc",
@@ -73,9 +74,12 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "navbar_align": "left",
-    "show_prev_next": False,
-    "navbar_end": ["theme-switcher"],
+    "show_prev_next": True,
+    "navbar_end": ["version-switcher", "theme-switcher"],
+    # One line for each published version; the file of the newest one serves all of them.
+    "switcher": {"json_url": "_static/switcher.json", "version_match": version},
+    "check_switcher": False,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "tutorial/hospital": []}
+html_sidebars = {"index": [], "install": [], "faq": [], "tutorial/hospital": []}

@@ -18,10 +18,10 @@ from dpboost._utils.warnings import PrivacyWarning
 from dpboost.basic import register_logger
 from dpboost.budgeting import (
     Budget,
+    BudgetForecast,
     BudgetWarning,
     EpsilonExplanation,
     EpsilonSumWarning,
-    explain_epsilon,
     plot_accuracy_vs_epsilon,
     plot_privacy_budget,
 )
@@ -32,6 +32,7 @@ from dpboost.callback import (
     record_evaluation,
     reset_parameter,
 )
+from dpboost.compacting.compact import compact
 from dpboost.estimators.boosting_estimators import (
     DPBoostClassifier,
     DPBoostRegressor,
@@ -41,6 +42,7 @@ from dpboost.estimators.boosting_estimators import (
     LGBMRegressor,
 )
 from dpboost.estimators.evaluation_sets import PublicRowsWarning, SkippedRowsWarning
+from dpboost.estimators.opendp_measurement import as_opendp_measurement
 from dpboost.estimators.private_score import ScoreWarning
 from dpboost.estimators.train import train
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
@@ -57,6 +59,7 @@ from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
 from dpboost.model_selection.cross_validation import CVBooster, CVResults, cv
 from dpboost.model_selection.forecasting import Forecast, forecast
+from dpboost.model_selection.planned_guarantee import explain_epsilon
 from dpboost.model_selection.refitting import refit_leaves
 from dpboost.model_selection.replaying import replay
 from dpboost.model_selection.secret_folds import SecretKFold
@@ -114,6 +117,7 @@ __all__ = [
     "Booster",
     "Budget",
     "BudgetExceededError",
+    "BudgetForecast",
     "BudgetWarning",
     "CVBooster",
     "CVResults",
@@ -156,8 +160,10 @@ __all__ = [
     "UndeclaredWarning",
     "UserObjectiveWarning",
     "__version__",
+    "as_opendp_measurement",
     "bin_histograms",
     "check_constraints",
+    "compact",
     "create_tree_digraph",
     "cv",
     "early_stopping",

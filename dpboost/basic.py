@@ -12,6 +12,7 @@ from lightgbm.basic import LGBMDeprecationWarning, LightGBMError, Sequence
 
 from dpboost._utils.lightgbm_names import name_of
 from dpboost._utils.warnings import log_warnings
+from dpboost.estimators import booster_session as booster_session  # Booster finds it
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.dataset import Dataset
 

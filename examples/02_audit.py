@@ -1,12 +1,12 @@
-"""Do not believe the epsilon of a model: measure it.
+"""Measure the epsilon of a model.
 
     python examples/02_audit.py
     python examples/02_audit.py --runs 20000
 
 Two audits of one estimator. The replay auditor computes the exact privacy loss of every release
-of a real fit on two neighbouring tables; the black box trains many models and tells them apart:
-the epsilon that it prints is a lower bound, above 0 and below what is claimed. More runs bring it
-closer to the claim.
+of a real fit on two neighboring tables; the black-box audit trains many models and
+distinguishes them: it prints a lower bound on epsilon, above 0 and below the claim. More runs bring
+it closer to the claim.
 """
 
 from __future__ import annotations

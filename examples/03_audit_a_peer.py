@@ -3,8 +3,8 @@
     python -m pip install 'dpboost[audit-peers]'
     python examples/03_audit_a_peer.py
 
-Its report says epsilon 1. Both tables hold labels inside the declared range; the second one has
-one row less. A model that is 1-private would show no event more than e times as often.
+Its stated epsilon is 1. Both tables have labels inside the declared range; the second one has one
+row less. With epsilon 1, no event could be more than e times as likely (plus delta).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Nobody has to trust the server: every device sends one randomised report.
+"""Local privacy: every device sends one randomized report, without trust in a server.
 
     python examples/04_local_reports.py
     python examples/04_local_reports.py --devices 50000 --epsilon 1
 
-A few volunteers gave their rows away: they are public and shape a tree. The tree goes to all
-devices. Each of them finds its own cell, draws one report with its own random bits, keeps it, and
-sends it. The server adds the reports up, and what comes out is a LightGBM model.
+The rows of a few volunteers are public and determine the tree structure. All devices receive the
+tree. Each device finds its cell, draws one report with its own random bits, stores it, and sends
+it. The server adds the reports and computes a LightGBM model.
 """
 
 from __future__ import annotations

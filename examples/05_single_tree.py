@@ -1,10 +1,10 @@
-"""One private tree that can be read.
+"""Train one interpretable private tree.
 
     python examples/05_single_tree.py
     python examples/05_single_tree.py --epsilon 0.5 --recipe diffp_c45
 
-Trains trees on a table of made-up patients, prints the released tree with its noisy counts, what
-was spent, and how well it does on rows that nobody trained on.
+Trains trees on a table of synthetic patients, prints the released tree with its noisy counts, the
+charges, and its accuracy on held-out rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Three hospitals train one model; none of them shows its patients to anybody.
+"""Three hospitals train one model without sharing rows.
 
-Here all of them live in this process. The same fit over a network is in 06_federated_flower, and in
+Here all of them run in this process. The same fit over a network is in 06_federated_flower, and in
 06_federated_nvflare.
 """
 

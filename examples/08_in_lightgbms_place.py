@@ -3,8 +3,8 @@
     python examples/08_in_lightgbms_place.py
     python examples/08_in_lightgbms_place.py --plot rounds.png
 
-The script runs twice, with `lightgbm` and with `dpboost` under the same name. What changes is the
-guarantee: training and cross-validation spend an epsilon each, and say so.
+The script runs twice, with `lightgbm` and with `dpboost` under the same name. Only the
+guarantee changes: training and cross-validation each use an epsilon, and report it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Rows on several workers: the same model as from one table, in messages of constant size.
+"""Train on several workers: the same model as from one table, in messages of constant size.
 
     python -m pip install 'dpboost[dask]'
     python examples/09_dask.py
     python examples/09_dask.py --workers 4 --rows 1000000
 
-A cluster of this machine holds the rows. Workers send sums, the noise is added to the total, and
-the guarantee is that of a fit in one place. To show that nothing else happens, both fits are made
-once more with noise from one seed: their models are equal, and not private.
+A local cluster holds the rows. Workers send sums, the client adds noise to the total, and the
+guarantee is that of a fit in one place. As a check, both fits run once more with noise from one
+seed: their models are equal, and not private.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Whom do you trust? The same rows with one curator, with five hospitals, and with nobody.
+"""Compare trust models: the same rows with one curator, with five hospitals, and with no trust.
 
     python examples/10_whom_to_trust.py
     python examples/10_whom_to_trust.py --rows 50000 --plot trust.png
 
 *Central*: one curator has all rows. *Federated*: five parties keep theirs and send masked sums;
 each adds a share of the noise, so that a coalition of one, or of four, learns nothing more.
-*Local*: every device sends one randomised report, and needs to trust nobody. Trust costs
-accuracy, and the plot shows how much.
+*Local*: every device sends one randomized report, and trusts no one. Less trust costs accuracy, and
+the plot shows how much.
 """
 
 from __future__ import annotations

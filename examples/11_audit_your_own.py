@@ -1,12 +1,11 @@
-"""Audit what you bring: an estimator of any library from outside, a recipe of your own by replay.
+"""Audit your own code: an estimator of any library by a black-box test, a recipe by replay.
 
     python examples/11_audit_your_own.py
     python examples/11_audit_your_own.py --estimator diffprivlib.models:GaussianNB \
         --settings '{"epsilon": 1.0, "bounds": [0, 1], "priors": [0.5, 0.5]}'
 
-From outside an estimator is trained often on tables that differ in one row. It may take as public
-that features lie in [0, 1] and that the classes are 0 and 1; all else it has to hide. A claim that
-is not refuted is not thereby true.
+The black-box test trains the estimator many times on tables that differ in one row. Public are only
+the range [0, 1] of the features and the classes 0 and 1. A claim that is not refuted is not proved.
 """
 
 from __future__ import annotations

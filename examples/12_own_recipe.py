@@ -1,12 +1,12 @@
-"""A recipe of one's own: the engine's parts with a new way to choose splits, audited.
+"""A custom recipe: the engine's parts with a new selector of splits, audited.
 
     python examples/12_own_recipe.py
     python examples/12_own_recipe.py --epsilon 0.5 --features 2
 
-A recipe is a frozen bundle of parts. Here the parts of recipe "best" get a selector of our own,
-which offers each node a few features drawn from a public seed, so that the choice among them
-costs what the choice among all does. The estimator takes the recipe like any
-other, the ledger holds it to its budget, and the auditor of the library replays it.
+A recipe is a frozen bundle of parts. Here the parts of recipe "best" get a custom selector,
+which offers each node a few features drawn from a public seed, so that the choice among them costs
+as much as the choice among all. The estimator accepts the recipe like any other, the ledger
+enforces its budget, and the auditor of the library replays it.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def main() -> None:
         spent = model.privacy_report_.epsilon_spent
         print(f"recipe {recipe.name!r}: AUC {auc:.3f} on held-out rows, epsilon spent {spent:g}")
 
-    # The witnesses of recipe "best" are pairs of neighbouring tables: the auditor computes, entry
+    # The witnesses of recipe "best" are pairs of neighboring tables: the auditor computes, entry
     # by entry, how much more likely one of them makes what was released.
     bank = [
         witness

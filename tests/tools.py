@@ -31,7 +31,9 @@ TOOLS = {
     "treelite": ("treelite",),
     "lleaves": ("lleaves", "llvmlite"),
     "dtreeviz": ("dtreeviz",),
+    "supertree": ("supertree",),
     "m2cgen": ("m2cgen",),
+    "skops": ("skops",),
     "optuna": ("optuna",),
     "flaml": ("flaml",),
 }

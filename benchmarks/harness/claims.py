@@ -170,9 +170,21 @@ def _means(
     return {key: float(np.mean(own)) for key, own in parts.items()}
 
 
-def judged(claims: Iterable[Claim], rows: Sequence[Result]) -> list[Verdict]:
-    """Judge claims, those of the paper together and ours together; absent ones are left out."""
+def judged(
+    claims: Iterable[Claim], rows: Sequence[Result], *, only_measured: bool = False
+) -> list[Verdict]:
+    """Judge claims, those of the paper together and ours together.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+    rows : sequence of Result
+    only_measured : bool
+        Whether claims without numbers are left out, as a short form has few of them.
+    """
     claims = list(claims)
+    if only_measured:
+        claims = [claim for claim in claims if judge(claim, rows).word != NOT_MEASURED]
     found = []
     for ours in (False, True):
         own = [claim for claim in claims if claim.ours is ours]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -177,7 +178,11 @@ def carry_out(
     with tqdm(total=len(planned.units), initial=done, disable=not progress) as bar:
         for unit in todo:
             bar.set_description(unit.name[:60])
-            store.add(unit.name, unit.settings, list(unit.measure()))
+            with warnings.catch_warnings():
+                # Fits of a benchmark are many, to public rows, with settings of papers: what the
+                # library advises on each of them would bury the results.
+                warnings.simplefilter("ignore", UserWarning)
+                store.add(unit.name, unit.settings, list(unit.measure()))
             bar.update()
     facts = {
         "run": run.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sys
 import tempfile
 from collections import Counter
@@ -17,7 +18,14 @@ import dpboost
 from benchmarks.files import write_atomically
 from benchmarks.lightgbm_suite.copies import copy_suite
 from benchmarks.lightgbm_suite.runs import run_copy
-from benchmarks.lightgbm_suite.sorting import KINDS, Verdict, read_reasons, sort
+from benchmarks.lightgbm_suite.sorting import (
+    FAULTS,
+    KINDS,
+    Verdict,
+    proposals,
+    read_differences,
+    sort,
+)
 
 NAME = "lightgbm-suite"
 
@@ -47,7 +55,7 @@ def run_suite(
     BenchmarkError
         If there are no tests in the folder.
     """
-    reasons = read_reasons()
+    differences = read_differences()
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
         ours = copy_suite(folder, root / "dpboost", change=True)
@@ -71,7 +79,7 @@ def run_suite(
         )
         say = partial(_say, "LightGBM")
         original = run_copy(theirs, scratch=root, seconds=seconds, only=failed, report=say)
-    return sort(first, quiet, original, reasons)
+    return sort(first, quiet, original, differences)
 
 
 def _say(what: str, file: str) -> None:
@@ -80,26 +88,35 @@ def _say(what: str, file: str) -> None:
 
 def write_suite(
     folder: Path, output: Path, *, epsilon: float, seconds: float, only: str = ""
-) -> str:
-    """Run the suite and write its page and its table; return the page."""
+) -> tuple[str, int]:
+    """Run the suite and write its page, its table and what nobody has classed.
+
+    Returns
+    -------
+    page : str
+    faults : int
+        Tests that are wrong or unclassed.
+    """
     verdicts = run_suite(folder, epsilon=epsilon, seconds=seconds, only=only)
     page = page_of(verdicts, epsilon)
     write_atomically(output / f"{NAME}.csv", table_of(verdicts).encode())
     write_atomically(output / f"{NAME}.md", page.encode())
-    return page
+    unclassed = json.dumps(proposals(verdicts), indent=1) + "\n"
+    write_atomically(output / f"{NAME}-unclassed.json", unclassed.encode())
+    return page, sum(each.kind in FAULTS for each in verdicts.values())
 
 
 def table_of(verdicts: Mapping[str, Verdict]) -> str:
     """Return a line for each test."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["test", "verdict", "reason"])
+    writer.writerow(["test", "verdict", "reason", "line", "digest"])
     writer.writerows([test, *verdict] for test, verdict in sorted(verdicts.items()))
     return buffer.getvalue()
 
 
 def page_of(verdicts: Mapping[str, Verdict], epsilon: float) -> str:
-    """Return the counts by file, the reasons, and what is wrong."""
+    """Return the counts by file, the reasons, and what is wrong or unclassed."""
     files = sorted({test.split("::")[0] for test in verdicts})
     counts = Counter((test.split("::")[0], each.kind) for test, each in verdicts.items())
     lines = [
@@ -107,7 +124,8 @@ def page_of(verdicts: Mapping[str, Verdict], epsilon: float) -> str:
         "",
         f"The tests of LightGBM {lightgbm.__version__} with one import changed to dpboost "
         f"{dpboost.__version__}, at epsilon {epsilon:g} where a test names none. A test that fails "
-        "runs again without noise, and with LightGBM itself.",
+        "runs again without noise, and with LightGBM itself. Whatever still differs is classed by "
+        "`benchmarks/lightgbm_suite/differences.json`, where somebody has read it, or unclassed.",
         "",
         f"| file | {' | '.join(KINDS)} |",
         f"| :-- |{' --: |' * len(KINDS)}",
@@ -117,14 +135,14 @@ def page_of(verdicts: Mapping[str, Verdict], epsilon: float) -> str:
         lines.append(f"| {file} | {numbers} |")
     total = Counter(each.kind for each in verdicts.values())
     lines.append(f"| all | {' | '.join(str(total[kind]) for kind in KINDS)} |")
-    for kind in (*KINDS[1:4], "wrong"):
+    for kind in (*KINDS[1:4], *FAULTS):
         reasons = Counter(each.reason for each in verdicts.values() if each.kind == kind)
         if not reasons:
             continue
         lines += ["", f"## {kind}", ""]
-        if kind == "wrong":
-            wrong = sorted((test, each) for test, each in verdicts.items() if each.kind == kind)
-            lines += [f"* `{test}`: {each.reason}" for test, each in wrong]
+        if kind in FAULTS:
+            faults = sorted((test, each) for test, each in verdicts.items() if each.kind == kind)
+            lines += [f"* `{test}`: {each.reason}" for test, each in faults]
         else:
             lines += [f"* {number}: {reason}" for reason, number in reasons.most_common()]
     lines += ["", "## How", "", f"* Command: `python -m benchmarks {NAME} FOLDER`", ""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import linecache
 import os
 import signal
 from collections.abc import Iterator
@@ -79,7 +80,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     if failed or report.skipped or report.when == "call":
         outcome = "failed" if failed else "skipped" if report.skipped else "passed"
         error = call.excinfo.value if failed and call.excinfo else None
-        _write({"test": item.nodeid, "outcome": outcome, "errors": _chain(error)})
+        line = _line(call, item.path) if failed else ""
+        _write({"test": item.nodeid, "outcome": outcome, "errors": _chain(error), "line": line})
     return report
 
 
@@ -90,7 +92,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[Any]:
     if report.failed:
         message = str(report.longrepr)[-_LONGEST:]
         errors = [{"types": ["collection"], "message": message}]
-        _write({"test": collector.nodeid, "outcome": "failed", "errors": errors})
+        _write({"test": collector.nodeid, "outcome": "failed", "errors": errors, "line": ""})
     return report
 
 
@@ -104,6 +106,13 @@ def _chain(error: BaseException | None) -> list[dict[str, Any]]:
         found.append({"types": types, "message": str(error)[:_LONGEST]})
         error = error.__cause__ or error.__context__
     return found
+
+
+def _line(call: pytest.CallInfo[Any], path: Path) -> str:
+    """Return the last line of the test's own file on the way to the error."""
+    entries = [] if call.excinfo is None else call.excinfo.traceback
+    lines = [linecache.getline(str(path), each.lineno + 1) for each in entries if each.path == path]
+    return lines[-1].strip() if lines else ""
 
 
 def _write(line: dict[str, Any]) -> None:

@@ -31,10 +31,13 @@ class Outcome:
     errors : tuple of (types, message)
         The error and those that it came from: the names of its class and of that one's bases, and
         its message.
+    line : str
+        The line of the test at which it failed; empty where there is none.
     """
 
     outcome: str
     errors: tuple[tuple[tuple[str, ...], str], ...] = ()
+    line: str = ""
 
 
 def run_copy(
@@ -125,7 +128,8 @@ def _run_file(
             break
         found[begun] = Outcome(outcome="ended")
         with lines.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"test": begun, "outcome": "ended", "errors": []}) + "\n")
+            ending = {"test": begun, "outcome": "ended", "errors": [], "line": ""}
+            file.write(json.dumps(ending) + "\n")
         setting["done"] = sorted(found)
     return found
 
@@ -149,5 +153,5 @@ def _read(lines: Path) -> tuple[dict[str, Outcome], str | None]:
         if found.get(test, Outcome(outcome="passed")).outcome == "failed":
             continue  # a test that fails twice, itself and when it is put away
         errors = tuple((tuple(each["types"]), each["message"]) for each in line["errors"])
-        found[test] = Outcome(outcome=outcome, errors=errors)
+        found[test] = Outcome(outcome=outcome, errors=errors, line=line["line"])
     return found, begun

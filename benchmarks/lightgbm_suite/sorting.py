@@ -1,99 +1,93 @@
-"""What a failed test says: by the class of its error, by runs without noise, and by a list."""
+"""What a failed test says: by two other runs of it, and by a list of what somebody has read."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.lightgbm_suite.runs import Outcome
 
-#: Kinds of verdicts, in the order in which they are shown.
-KINDS = (
-    "passes",
-    "refused by design",
-    "differs by noise",
-    "differs by design",
-    "skipped",
-    "fails in LightGBM too",
-    "wrong",
-)
+#: What somebody who has read a difference may call it.
+CLASSES = ("refused by design", "differs by noise", "differs by design", "wrong")
 
-#: The list of what differs on purpose, with reasons.
-REASONS = Path(__file__).parent / "reasons.json"
+#: Kinds of verdicts, in the order in which they are shown.
+KINDS = ("passes", *CLASSES[:3], "skipped", "fails in LightGBM too", "wrong", "unclassed")
+
+#: Kinds that may not be there.
+FAULTS = ("wrong", "unclassed")
+
+#: The list: each difference that somebody has read, with its class and the reason.
+DIFFERENCES = Path(__file__).parent / "differences.json"
 
 _REFUSAL = "dpboost._utils.validation.RefusedError"
-_MISSING = re.compile(r"No module named '(?!dpboost)([\w.]+)'")
 
 
 class Verdict(NamedTuple):
-    """A kind, and why."""
+    """A kind, and why; with the line of the test at which it failed, and its digest."""
 
     kind: str
     reason: str = ""
+    line: str = ""
+    digest: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reason:
-    """A line of the list: tests that differ on purpose, or by noise that is not taken away.
+class Difference:
+    """A line of the list.
 
     Parameters
     ----------
-    test : Pattern
-        Has to be found in the name of the test, file included.
-    error : Pattern
-        Has to be found in ``Class: message`` of the error or of one that it came from.
-    kind : {"refused by design", "differs by noise", "differs by design"}
+    test : str
+        The whole name of the test, with its file and its parameters.
+    line : str
+        Digest of the line of the test at which it fails: the class is not for what comes to fail
+        elsewhere in the same test.
+    kind : {"refused by design", "differs by noise", "differs by design", "wrong"}
     reason : str
         Why, in a sentence.
     """
 
-    test: re.Pattern[str]
-    error: re.Pattern[str]
+    test: str
+    line: str
     kind: str
     reason: str
 
-    def fits(self, test: str, outcome: Outcome) -> bool:
-        """Tell whether a failed test is one of these."""
-        if not self.test.search(test):
-            return False
-        texts = [f"{types[0].rpartition('.')[2]}: {message}" for types, message in outcome.errors]
-        return any(self.error.search(text) for text in texts or [outcome.outcome])
+
+def digest(line: str) -> str:
+    """Return by which digits the list knows a line of a test."""
+    return hashlib.sha256(line.strip().encode()).hexdigest()[:8]
 
 
-def read_reasons(path: Path = REASONS) -> tuple[Reason, ...]:
-    """Read the list.
+def read_differences(path: Path = DIFFERENCES) -> dict[tuple[str, str], Difference]:
+    """Read the list, by test and line.
 
     Raises
     ------
     BenchmarkError
-        If a line has another kind, no reason, or names neither tests nor errors.
+        If an entry has other keys, another class or no reason, or comes twice.
     """
-    reasons = []
-    for line in json.loads(path.read_text(encoding="utf-8")):
-        test, error = line.get("test", ""), line.get("error", "")
-        if line["kind"] not in KINDS[1:4] or not line["reason"] or not (test or error):
-            raise BenchmarkError(f"This line of {path.name} says too little: {line}")
-        reasons.append(
-            Reason(
-                test=re.compile(test),
-                error=re.compile(error),
-                kind=line["kind"],
-                reason=line["reason"],
-            )
-        )
-    return tuple(reasons)
+    found: dict[tuple[str, str], Difference] = {}
+    for entry in json.loads(path.read_text(encoding="utf-8")):
+        whole = set(entry) == {"test", "line", "kind", "reason"} and all(entry.values())
+        if not whole or entry["kind"] not in CLASSES:
+            raise BenchmarkError(f"This entry of {path.name} says too little: {entry}")
+        key = entry["test"], entry["line"]
+        if key in found:
+            raise BenchmarkError(f"This test is twice in {path.name}, with one line: {key[0]}")
+        found[key] = Difference(**entry)
+    return found
 
 
 def sort(
     first: Mapping[str, Outcome],
     quiet: Mapping[str, Outcome],
     original: Mapping[str, Outcome],
-    reasons: Sequence[Reason],
+    differences: Mapping[tuple[str, str], Difference],
 ) -> dict[str, Verdict]:
     """Return a verdict for each test.
 
@@ -105,17 +99,17 @@ def sort(
         Those that failed, with no noise and all coins from a seed.
     original : mapping of str to Outcome
         Those that failed, with LightGBM itself.
-    reasons : sequence of Reason
-        The list; the first line that fits says why.
+    differences : mapping of (str, str) to Difference
+        The list.
 
     Notes
     -----
-    A test that fails passes for a refusal where the error, or one that it came from, is a
-    `RefusedError` of ours: what LightGBM does there has no private meaning. It differs by noise
-    where it passes once there is none. All else has to be on the list, or it is wrong.
+    Two runs sort a failed test without anybody's reading: it fails in LightGBM too, or it passes
+    once there is no noise. Each other one is known to the list, by its name and the line at which
+    it fails, or it is unclassed: neither a pattern nor the kind of an error excuses a test.
     """
     return {
-        test: _verdict(test, outcome, quiet.get(test), original.get(test), reasons)
+        test: _verdict(test, outcome, quiet.get(test), original.get(test), differences)
         for test, outcome in first.items()
     }
 
@@ -125,35 +119,35 @@ def _verdict(
     outcome: Outcome,
     quiet: Outcome | None,
     original: Outcome | None,
-    reasons: Sequence[Reason],
+    differences: Mapping[tuple[str, str], Difference],
 ) -> Verdict:
     if outcome.outcome in ("passed", "skipped"):
         return Verdict("passes" if outcome.outcome == "passed" else "skipped")
-    missing = [match for _, message in outcome.errors if (match := _MISSING.search(message))]
-    if missing:
-        return Verdict("skipped", f"needs {missing[0].group(1)}")
+    at = outcome.line, digest(outcome.line)
     if original is not None and original.outcome not in ("passed", "skipped"):
-        return Verdict("fails in LightGBM too")
-    refusal = _refusal(outcome)
-    if refusal:
-        return Verdict("refused by design", refusal)
+        return Verdict("fails in LightGBM too", _what(outcome), *at)
+    known = differences.get((test, at[1]))
+    if known is not None:
+        return Verdict(known.kind, known.reason, *at)
     if quiet is not None and quiet.outcome == "passed":
-        return Verdict("differs by noise", "passes without noise")
-    for each in (outcome, quiet):
-        for reason in reasons:
-            if each is not None and reason.fits(test, each):
-                return Verdict(reason.kind, reason.reason)
-    refusal = _refusal(quiet) if quiet is not None else ""
-    if refusal:
-        return Verdict("refused by design", refusal)
-    return Verdict("wrong", _what(outcome))
+        return Verdict("differs by noise", "passes without noise", *at)
+    return Verdict("unclassed", _refusal(outcome) or _what(outcome), *at)
+
+
+def proposals(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
+    """Return an entry for each unclassed test, without a class: whoever reads the test gives it."""
+    return [
+        {"test": test, "line": each.digest, "kind": "", "reason": each.reason}
+        for test, each in sorted(verdicts.items())
+        if each.kind == "unclassed"
+    ]
 
 
 def _refusal(outcome: Outcome) -> str:
     """Return what a refusal of ours says, nothing where there is none."""
     for types, message in outcome.errors:
         if _REFUSAL in types:
-            return message.split("\n")[0]
+            return "refused: " + message.split("\n")[0]
     return ""
 
 

@@ -164,7 +164,8 @@ class Paper:
 
     def _body(self, results: Results) -> list[str]:
         rows = results.measured()
-        lines = [*sections(judged(self.claims(), rows))]
+        found = judged(self.claims(), rows, only_measured=results.is_quick)
+        lines = [*sections(found)]
         if self.said is not None:
             lines += self.said(results)
         for figure, data, measure, own in self._panels(results):

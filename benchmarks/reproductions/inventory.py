@@ -22,6 +22,15 @@ TOPDOWN = "DP-TopDown (Wang, Dick, Balcan; 2020)"
 FEDERATED = "Federated trees (Gubler; 2023)"
 FRIEDMAN = "Friedman and Schuster (KDD 2010)"
 
+#: The run of the main result of each paper.
+HEADLINES = {
+    DPBOOST: "figure2",
+    LPDT: "lpdt-figure1",
+    TOPDOWN: "dp-topdown",
+    FEDERATED: "federated-histograms-1000",
+    FRIEDMAN: "friedman-schuster",
+}
+
 #: What no publisher offers in a form or size that can be had here, and why.
 MISSING = {
     "real-sim": "its publisher's file is not at hand; news20 stands in",

@@ -11,10 +11,10 @@ WORDS = {
     "assumed to be public": "Assumed public",
     "delta": "Epsilon, delta",
     "epsilon": "Epsilon, delta",
-    "neighbouring tables": "Neighbours",
+    "neighboring tables": "Neighboring tables",
     "post-processing": "Post-processing",
+    "random assignment": "Random assignment",
     "released numbers": "Release",
-    "secret coins": "Coin",
     "sensitivity": "Sensitivity",
     "stability histogram": "Stability histogram",
 }

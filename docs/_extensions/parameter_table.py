@@ -1,8 +1,9 @@
-"""``lightgbm-names``: what each name of LightGBM means here, from the library's own table."""
+"""Tables of parameters: ``lightgbm-names``, and ``parameter-ranges`` with those of this library."""
 
 from __future__ import annotations
 
 from docutils import nodes
+from parameter_ranges import rows as ranges
 from sphinx.util.docutils import SphinxDirective
 
 
@@ -16,19 +17,34 @@ class NameTable(SphinxDirective):
         from dpboost.lightgbm import parity
 
         rows = parity.SURFACE if self.arguments[0] == "surface" else parity.parameter_rows()
-        table = nodes.table(classes=["names"])
-        group = nodes.tgroup(cols=3)
-        table += group
-        for width in (30, 15, 55):
-            group += nodes.colspec(colwidth=width)
-        head, body = nodes.thead(), nodes.tbody()
-        group += [head, body]
-        head += _row([nodes.Text(word) for word in ("name", "here", "note")])
-        for row in rows:
-            body += _row(
-                [nodes.literal(row.name, row.name), nodes.Text(row.kind), nodes.Text(row.note)]
-            )
-        return [table]
+        lines = [
+            [nodes.literal(row.name, row.name), nodes.Text(row.kind), nodes.Text(row.note)]
+            for row in rows
+        ]
+        return [_table(("name", "here", "note"), (30, 15, 55), lines)]
+
+
+class RangeTable(SphinxDirective):
+    """Shows every parameter of this library with its range and default."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        lines = [[nodes.literal(name, name), *map(nodes.Text, cells)] for name, *cells in ranges()]
+        return [_table(("parameter", "range", "default", "of"), (28, 36, 16, 20), lines)]
+
+
+def _table(
+    head: tuple[str, ...], widths: tuple[int, ...], lines: list[list[nodes.Node]]
+) -> nodes.table:
+    table = nodes.table(classes=["names"])
+    group = nodes.tgroup(cols=len(head))
+    table += group
+    group.extend(nodes.colspec(colwidth=width) for width in widths)
+    top, body = nodes.thead(), nodes.tbody()
+    group += [top, body]
+    top += _row([nodes.Text(word) for word in head])
+    body.extend(map(_row, lines))
+    return table
 
 
 def _row(cells: list[nodes.Node]) -> nodes.row:
@@ -42,4 +58,5 @@ def _row(cells: list[nodes.Node]) -> nodes.row:
 def setup(app) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_directive("lightgbm-names", NameTable)
+    app.add_directive("parameter-ranges", RangeTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

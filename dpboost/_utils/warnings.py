@@ -1,4 +1,4 @@
-"""Warnings that point at the user's own line, and one for all conditions of a guarantee.
+"""Warnings that point at the user's own line, and one for everything that a fit has to say.
 
 Of a process and a table, which is known by the names and types of its columns, each is said once:
 the fits of a cross-validation say the same. A logger that is registered gets all of them.
@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cache, wraps
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
@@ -29,7 +29,7 @@ _without_advice: ContextVar[bool] = ContextVar("without_advice", default=False)
 
 @dataclass(kw_only=True, eq=False)
 class _Fit:
-    """What the fit that is running has to say of its guarantee, and of which table it is."""
+    """What the fit that is running has to say, and of which table it is."""
 
     told: list[tuple[str, type[Warning]]] = field(default_factory=list)
     table: Hashable = None
@@ -57,9 +57,12 @@ class PrivacyWarning(UserWarning):
     Labels that are assumed to be public are listed.
     """
 
+    #: Whether it is said of every fit; otherwise once in a process of a table.
+    every_time = False
+
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called the library.
+    """Warn at the line that called the library: at the end of the fit that is running, or at once.
 
     What is no condition of a guarantee is advice: a fit gives it once in a process and for a
     table, and not at all where `without_advice` says so.
@@ -67,18 +70,20 @@ def warn_user(message: str, category: type[Warning]) -> None:
     Parameters
     ----------
     message : str
-        Made of public values.
+        Made of public values; ends with a cure.
+    category : type of Warning
+        Of this kind of line alone, where it is a condition of a guarantee.
     """
     if _quiet.get():
         return
-    _log(message)
     fit = _running.get()
-    if not issubclass(category, PrivacyWarning):
-        if _without_advice.get():
-            return
-        if fit is not None and not _is_new(message, category, fit.table):
-            return
-    _warn(message, category)
+    if not issubclass(category, PrivacyWarning) and _without_advice.get():
+        _log(message)
+    elif fit is None:
+        _log(message)
+        _warn(message, category)
+    else:
+        _keep(fit, message, category)
 
 
 def warn_once(message: str, category: type[Warning], table: Hashable = None) -> None:
@@ -96,6 +101,18 @@ def warn_once(message: str, category: type[Warning], table: Hashable = None) -> 
     _log(message)
     if _is_new(message, category, table):
         _warn(message, category)
+
+
+def _keep(fit: _Fit, message: str, category: type[Warning]) -> None:
+    """Keep a line for the end of the fit; raise where a filter makes it an error."""
+    action = _action(message, category)
+    if action == "error":
+        _log(message)
+        _warn(message, category)
+    elif action == "ignore":
+        _log(message)
+    else:
+        fit.told.append((message, category))
 
 
 def _warn(message: str, category: type[Warning]) -> None:
@@ -165,29 +182,8 @@ def quiet() -> Iterator[None]:
         _quiet.reset(token)
 
 
-def warn_of_guarantee(line: str, category: type[PrivacyWarning]) -> None:
-    """Say a condition of the guarantee: at the end of the fit that is running, or at once.
-
-    Parameters
-    ----------
-    line : str
-        Made of public values; ends with a cure.
-    category : type of PrivacyWarning
-        Of this condition alone.
-    """
-    fit = _running.get()
-    if fit is None:
-        warn_user(line, category)
-        return
-    action = _action(line, category)
-    if action == "error":
-        warn_user(line, category)
-    if action != "ignore":
-        fit.told.append((line, category))
-
-
 def one_warning(fit: Callable[P, R]) -> Callable[P, R]:
-    """Have a function that fits warn of all new conditions at once, when it has succeeded.
+    """Have a function that fits warn of everything new at once, when it has succeeded.
 
     Parameters
     ----------
@@ -209,15 +205,43 @@ def one_warning(fit: Callable[P, R]) -> Callable[P, R]:
             return outcome
         for line, _ in dict.fromkeys(running.told):
             _log(line)
-        told = [each for each in dict.fromkeys(running.told) if _is_new(*each, running.table)]
+        told = [
+            (line, category)
+            for line, category in dict.fromkeys(running.told)
+            if getattr(category, "every_time", False) or _is_new(line, category, running.table)
+        ]
         if len(told) == 1:
             _warn(*told[0])
         elif told:
             lines = "".join(f"\n* {line}" for line, _ in told)
-            _warn(f"The guarantee of this fit has conditions:{lines}", PrivacyWarning)
+            category = _block_of(frozenset(category for _, category in told))
+            conditions = category is PrivacyWarning
+            head = "The guarantee of this fit has conditions" if conditions else "Of this fit"
+            _warn(f"{head}:{lines}", category)
         return outcome
 
     return fit_and_warn
+
+
+class FitWarning(UserWarning):
+    """Several lines of one fit, of different classes."""
+
+
+@cache
+def _block_of(categories: frozenset[type[Warning]]) -> type[Warning]:
+    """Return the class of several lines: whoever asks for that of one of them gets the block.
+
+    Filters have acted on each line before, so that none of them acts on the lines of others.
+    """
+    if len(categories) == 1:
+        return next(iter(categories))
+    if all(issubclass(each, PrivacyWarning) for each in categories):
+        return PrivacyWarning
+    # Classes before those that they derive from.
+    bases = sorted(categories, key=lambda each: (-len(each.__mro__), each.__name__))
+    # Other processes know the name alone.
+    plain = {"__module__": __name__, "__reduce__": lambda self: (FitWarning, self.args)}
+    return type(FitWarning.__name__, (*bases, FitWarning), plain)
 
 
 def _users_line() -> tuple[int, FrameType | None]:

@@ -162,7 +162,7 @@ def estimate_epsilon(
     y : array-like of shape (n_rows,)
         Its labels.
     row : int
-        Position of the row that the neighbouring table lacks.
+        Position of the row that the neighboring table lacks.
     replacement : (row, label), optional
         What the neighbour has in its place instead.
     n_runs : int, default=5000

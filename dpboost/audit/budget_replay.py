@@ -104,7 +104,7 @@ def replay_budget(
             entries += found
         if compare_visible:
             violations += compare_runs(first, second)
-    booked = spent(budget.lines)
+    booked = spent(budget.lines, budget.overlap)
     for what, parts in (("account", measured), ("failure delta", failures)):
         for account, cost in parts.items():
             allowed = float(booked.get(account, Fraction(0)))

@@ -1,13 +1,14 @@
 """A budget from its opening to its last release, replayed on neighbours: all calls, one record.
 
 Fits that set rows aside and are stopped by them, evaluations with groups, drift, new leaves, more
-fits, intervals and several cross-validations, for rows and for users.
+fits, intervals and several cross-validations, for rows and for users; and rows that one person has
+in two periods, which windows read apart and together.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -133,6 +134,9 @@ def sessions() -> Iterator[BudgetSession]:
         yield BudgetSession(
             name=f"users, {side}", run=of_users, pair=_users(coin), group=ROWS_PER_USER
         )
+    for periods in ((0,), (1,), (0, 1)):
+        name = " and ".join(f"q{each}" for each in periods)
+        yield BudgetSession(name=f"periods, {name}", run=of_periods, pair=person(periods), group=2)
 
 
 def _pair(relation: Neighbours, coin: float, low: Any, high: Any) -> Pair:
@@ -227,6 +231,44 @@ def of_users(X: Any, y: Any) -> Mapping[str, str]:
         second=make().fit(X, y, **users, **own).booster_.model_to_string(),
         folds=_validated(X, y, "binary", Neighbours.ADD_REMOVE, own, **users),
     )
+
+
+def person(periods: Sequence[int]) -> Pair:
+    """Return rows in two periods, and a person with a row in some; the last column says which."""
+    X = np.column_stack([np.full(16, -0.5), np.repeat([0.0, 1.0], 8)])
+    own = np.column_stack([np.ones(len(periods)), periods])
+    return Pair(
+        X=X,
+        y=np.zeros(16, dtype=int),
+        X_other=np.vstack([X, own]),
+        y_other=np.append(np.zeros(16, dtype=int), np.ones(len(periods), dtype=int)),
+        ids=np.arange(16),
+        other_ids=np.arange(16 + len(periods)),
+        steering={},
+    )
+
+
+def of_periods(X: Any, y: Any) -> Mapping[str, str]:
+    """Run a session of two periods, apart and together; the last column says which."""
+    budget = Budget(epsilon=4, delta=1e-5, periods=2)
+    make = _maker(DPBoostClassifier, {**_BOUNDS, "classes": [0, 1]}, Neighbours.ADD_REMOVE)
+    of_rows = np.array([f"q{int(each)}" for each in X[:, 1]])
+    found: dict[str, Any] = {}
+    for names in (["q0"], ["q0", "q1"], ["q1"]):
+        read = np.isin(of_rows, names)
+        rows, labels = X[read, :1], y[read]
+        window = budget.window(*names, of_rows=of_rows[read])
+        own: dict[str, Any] = {"budget": window, "fraction": PART / 5}
+        model = make(n_estimators=2).fit(rows, labels, holdout=HALF, **own)
+        told = f"{len(names)} periods from {names[0]}"
+        found |= {
+            f"fit, {told}": model.booster_.model_to_string(),
+            f"held, {told}": evaluate(model, budget=budget, fraction=PART / 5),
+            f"new, {told}": evaluate(model, rows, labels, **own),
+            f"bins, {told}": bin_histograms(model, rows, **own).counts,
+            f"leaves, {told}": refit_leaves(model, rows, labels, **own).booster_.num_trees(),
+        }
+    return _shown(**found)
 
 
 def _maker(kind: Any, schema: Mapping[str, Any], relation: Neighbours) -> Callable[..., Any]:

@@ -45,6 +45,8 @@ OBJECTIVES: dict[str, tuple[dict[str, Any], tuple[float, float], list[int]]] = {
     "quantile": ({"objective": "quantile", "alpha": 0.8}, (-1.0, 1.0), _MIDDLE),
     "quantiles": ({"objective": "quantile", "alpha": [0.2, 0.8]}, (-1.0, 1.0), _MIDDLE),
     "regression_l1": ({"objective": "l1"}, (-1.0, 1.0), _MIDDLE),
+    # A row whose label is the smallest in size has the largest weight.
+    "mape": ({"objective": "mape"}, (-4.0, -1.0), _MIDDLE),
     "huber": ({"objective": "huber"}, (-1.0, 1.0), _MIDDLE),
     "fair": ({"objective": "fair", "fair_c": 0.05}, (-1.0, 1.0), _MIDDLE),
     "poisson": ({"objective": "poisson"}, (0.0, 4.0), _TOP),

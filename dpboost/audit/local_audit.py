@@ -29,8 +29,8 @@ NUMERIC = NumericLabels(lower=-1, upper=1)
 KINDS: dict[str, tuple[str, Any]] = {
     "signed cell": ("signed_cell", NUMERIC),
     "unary encoding": ("unary", NUMERIC),
-    "randomised response": ("response", NUMERIC),
-    "randomised response of classes": ("response", ClassLabels(classes=("a", "b"))),
+    "randomized response": ("response", NUMERIC),
+    "randomized response of classes": ("response", ClassLabels(classes=("a", "b"))),
     "the paper's reports": ("paper", NUMERIC),
 }
 

@@ -1,4 +1,4 @@
-"""Neighbouring tables, and which row of one is which row of the other."""
+"""Neighboring tables, and which row of one is which row of the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpboost.privacy.neighbours import Neighbours
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pair:
-    """Two neighbouring tables, and how to look at them.
+    """Two neighboring tables, and how to look at them.
 
     Parameters
     ----------

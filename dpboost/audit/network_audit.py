@@ -221,7 +221,7 @@ def _figures(found: Evaluation) -> str:
 
 
 def _told(terms: Agreement) -> Iterator[Violation]:
-    """Compare models, messages of neighbouring tables, and what was booked."""
+    """Compare models, messages of neighboring tables, and what was booked."""
     seeded = replace(terms, noise_seed=9)
     X, y = public_rows(12)
     found, sent = over_messages(seeded, (X, y))

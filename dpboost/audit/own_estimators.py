@@ -128,7 +128,7 @@ def audit_estimator(
     pairs: Sequence[OutsidePair] | None = None,
     statistic: Statistic | None = None,
 ) -> tuple[OutsideAudit, ...]:
-    """Try to refute what an estimator claims, by training it often on neighbouring tables.
+    """Try to refute what an estimator claims, by training it often on neighboring tables.
 
     Parameters
     ----------

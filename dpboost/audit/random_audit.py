@@ -54,7 +54,7 @@ class RandomAudit:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RandomFit:
-    """A fit, neighbouring tables for it, and both in words."""
+    """A fit, neighboring tables for it, and both in words."""
 
     words: str
     fit: Fit

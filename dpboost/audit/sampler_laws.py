@@ -144,7 +144,7 @@ def _fits() -> Iterator[Violation]:
 
 
 def _deviation(look: Look, kind: str, noise: NDArray[np.float64]) -> Iterator[Violation]:
-    """Hold the variance of standardised noise to one, and its mean to zero.
+    """Hold the variance of standardized noise to one, and its mean to zero.
 
     The fourth moment of Laplace noise is six, of Gaussian noise three: the variance of a square is
     no more than five. Coarse noise is a little narrower than its deviation says.

@@ -1,4 +1,4 @@
-"""Pairs of neighbouring tables on which a private tree shows all that it may show."""
+"""Pairs of neighboring tables on which a private tree shows all that it may show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of neighbouring tables on which a private fit shows all that it may show.
+"""Pairs of neighboring tables on which a private fit shows all that it may show.
 
 Random neighbours prove nothing: a constant three times too small leaves no trace on them. Each
 witness here attains a constant of the proofs, or sits where an implementation is likely to slip.

@@ -6,14 +6,15 @@ from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.open_budgets import BudgetWarning
 from dpboost.budgeting.pictures import plot_accuracy_vs_epsilon, plot_privacy_budget
 from dpboost.budgeting.spent_outside import EpsilonSumWarning
-from dpboost.reporting.epsilon_explanation import EpsilonExplanation, explain_epsilon
+from dpboost.budgeting.windows import BudgetForecast
+from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 
 __all__ = [
     "Budget",
+    "BudgetForecast",
     "BudgetWarning",
     "EpsilonExplanation",
     "EpsilonSumWarning",
-    "explain_epsilon",
     "plot_accuracy_vs_epsilon",
     "plot_privacy_budget",
 ]

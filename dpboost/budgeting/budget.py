@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
+from dpboost.budgeting.budget_display import ShownBudget
 from dpboost.budgeting.budget_mark import BudgetMark
 from dpboost.budgeting.budget_records import (
     MEASURES,
@@ -21,13 +22,16 @@ from dpboost.budgeting.budget_records import (
     BudgetRecords,
     Part,
     check_closing,
-    counted,
     percent,
+    periods_of,
     spent,
     written_fraction,
 )
+from dpboost.budgeting.charges import ChargedBudget
 from dpboost.budgeting.fraction_accountant import FractionAccountant
 from dpboost.budgeting.holdout import HeldRows
+from dpboost.budgeting.periods import MOST_PERIODS, Overlap
+from dpboost.budgeting.windows import WindowedBudget, check_tables
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.budget_split import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import (
@@ -51,7 +55,7 @@ OPEN: list[Budget] = []
 KNOWN: weakref.WeakSet[Budget] = weakref.WeakSet()
 
 
-class Budget:
+class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     r"""One budget for all fits on a table; its records know what every fit took.
 
     ``model.fit(X, y, budget=budget, fraction=.6)`` takes a part of the whole; so does
@@ -73,6 +77,11 @@ class Budget:
         Part of ``epsilon`` for fits that account in pure epsilon (``DPTreeClassifier``, and the
         recipes of the papers), at most ``epsilon``; the rest is for Gaussian noise. All of it where
         ``delta`` is 0, none otherwise.
+    periods : int, optional
+        Where rows come in periods (months, quarters, sites): most of them that one person, or
+        user, may have rows in; 1 where periods share nobody. Every fit then says whose rows it
+        reads, by ``budget.window("2026 Q1", ...)``, and is charged to these periods alone.
+        Without ``rows_per_user`` somebody has one row in a period.
     table : str, optional
         What the table is called in reports. No row is looked at.
 
@@ -139,6 +148,7 @@ class Budget:
         neighbours: str = "add_remove",
         rows_per_user: int | None = None,
         pure_epsilon: float | Fraction | None = None,
+        periods: int | None = None,
         table: str | None = None,
     ) -> None:
         whole = number_of(as_budget("epsilon", "Budget", epsilon))
@@ -160,10 +170,21 @@ class Budget:
                 raise refuse("pure_epsilon", "Budget", "in [0, epsilon]", pure_epsilon)
             if self._delta == 0 and self._pure < whole:
                 raise refuse("pure_epsilon", "Budget", "epsilon where delta is 0", pure_epsilon)
+        self._overlap = None
+        if periods is not None:
+            most = check_integer("periods", "Budget", periods, low=1, high=MOST_PERIODS)
+            if neighbours == Neighbours.REPLACE.value:
+                raise InvalidParameterError(
+                    "Budget(periods=...) needs neighbours='add_remove': a row may be replaced by "
+                    "one of another period, so that two periods change, and what was charged to "
+                    "one does not cover that."
+                )
+            self._overlap = Overlap(most=most, of_users=rows_per_user is not None)
         if table is not None and (not isinstance(table, str) or not table):
             raise refuse("table", "Budget", "a string that is not empty, or None", table)
         self._table = table
         self._records = BudgetRecords()
+        self._counts_in: str | None = None
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self.token = secrets.token_hex(16)
@@ -215,7 +236,7 @@ class Budget:
     @property
     def left(self) -> dict[str, Fraction]:
         """What is left of each account, as a fraction of it."""
-        paid = spent(self.lines)
+        paid = spent(self.lines, self._overlap)
         return {name: 1 - paid.get(name, Fraction(0)) for name in self._accounts()}
 
     @property
@@ -223,7 +244,7 @@ class Budget:
         """Epsilon at ``delta`` of all that was booked so far, used or not."""
         epsilon = Fraction(0)
         gaussian = 0.0
-        paid = spent(lines := self.lines)
+        paid = spent(lines := self.lines, self._overlap)
         if "pure" in paid:
             epsilon = paid["pure"] * self._pure
         if "Gaussian" in paid:
@@ -234,24 +255,6 @@ class Budget:
             total = capacity * paid["Gaussian"]
             gaussian = accountant.epsilon(total, self._conversion_delta)
         return min(float(epsilon) + gaussian, float(self._epsilon))
-
-    def __str__(self) -> str:
-        unit = Neighbours(self._neighbours).sentence
-        if self._rows_per_user is not None:
-            unit = f"{self._rows_per_user} rows of one user at most"
-        lines = self.lines
-        text = [
-            f"Budget of {self.title}: epsilon = {float(self._epsilon):.6g}, "
-            f"delta = {float(self._delta):.6g} for everything, for tables that differ by {unit}; "
-            f"epsilon = {self.epsilon_spent:.6g} is booked.",
-        ]
-        text += [f"{name} account: {percent(left)} left" for name, left in self.left.items()]
-        for line in counted(lines):
-            rows = "".join(f", {division}: {name}" for division, name in line.part)
-            text.append(f"{line.what:<24} {percent(line.fraction)} of {line.account}{rows}")
-        return "\n".join(text)
-
-    __repr__ = __str__
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -324,6 +327,7 @@ class Budget:
             "rows_per_user": self._rows_per_user,
             "pure_epsilon": str(self._pure),
             "table": self._table,
+            **({} if self._overlap is None else {"periods": self._overlap.most}),
         }
 
     @classmethod
@@ -421,7 +425,11 @@ class Budget:
             return PureAccountant()
         if any(line.account == "Gaussian" for line in self.lines):
             return _accountant_of(self.lines)
-        return GDPAccountant()
+        return GDPAccountant() if self._counts_in is None else accountant_in(self._counts_in)
+
+    def count_in(self, measure: str) -> None:
+        """Let the Gaussian account, while it has no lines, count in a measure of a transcript."""
+        self._counts_in = measure
 
     def record(self, own: Sequence[int] | None = None) -> dict[str, Any]:
         """Return terms and lines as plain data, for a certificate.
@@ -459,6 +467,7 @@ class Budget:
             "pure_epsilon": str(self._pure),
             "conversion_delta": str(left),
             "all_lines": own is None,
+            **({} if self._overlap is None else {"periods": self._overlap.plain()}),
             "accounts": [
                 {
                     "account": MEASURES[measure],
@@ -492,7 +501,14 @@ class Budget:
         """Return what the stability histograms of a fit with this fraction may take of delta."""
         return (self._delta - self._conversion_delta) / max(len(self._accounts()), 1) * fraction
 
-    def book(self, what: str, privacy_measure: str, fraction: Fraction, part: Part = ()) -> int:
+    def book(
+        self,
+        what: str,
+        privacy_measure: str,
+        fraction: Fraction,
+        part: Part = (),
+        tables: Mapping[str, str] | None = None,
+    ) -> int:
         """Record a fraction, on disk first where the records are in a file.
 
         Parameters
@@ -504,6 +520,8 @@ class Budget:
         fraction : Fraction
         part : tuple of (str, str), default=()
             Which rows it is for, as in a line of the records.
+        tables : mapping of str to str, optional
+            Hashes of the rows of its periods.
 
         Returns
         -------
@@ -515,7 +533,8 @@ class Budget:
         BudgetExceededError
             If less is left; then nothing is booked.
         InvalidParameterError
-            In another process than the one that opened the budget.
+            In another process than the one that opened the budget, and for other rows of a period
+            than it had before.
         """
         self.check_process()
         account = MEASURES[privacy_measure]
@@ -527,12 +546,12 @@ class Budget:
             part=part,
         )
 
-        def check(lines: Sequence[BudgetLine]) -> None:
-            left = 1 - spent(lines).get(account, Fraction(0))
-            if spent([*lines, line])[account] > 1:
+        def check(lines: Sequence[BudgetLine], known: Mapping[str, str]) -> None:
+            check_tables(known, tables or {})
+            if spent([*lines, line], self._overlap)[account] > 1:
                 raise BudgetExceededError(
                     f"{what} would take {percent(fraction)} of the {account} account of the budget "
-                    f"of {self.title}; {percent(left)} is left."
+                    f"of {self.title}{self._left_for(lines, account, part)} is left."
                 )
             measures = {each.privacy_measure for each in lines if each.account == account}
             if measures - {privacy_measure}:
@@ -543,7 +562,20 @@ class Budget:
                 )
 
         with self._lock:
-            return self._records.add(line, check)
+            return self._records.add(line, check, tables)
+
+    def _left_for(self, lines: Sequence[BudgetLine], account: str, part: Part) -> str:
+        """Return how much is left, of the period that has least where there are some."""
+        periods, _ = periods_of(part)
+        zero = Fraction(0)
+        if self._overlap is None or not periods:
+            return f"; {percent(1 - spent(lines, self._overlap).get(account, zero))}"
+        paid = {name: spent(lines, self._overlap, name).get(account, zero) for name in periods}
+        least = max(paid, key=lambda name: paid[name])
+        rows = ""
+        if self._overlap.several(len(periods)):
+            rows = ", and costs more where somebody has rows in several of its periods"
+        return f"{rows}; of the period {least!r} {percent(1 - paid[least])}"
 
     def close(self, position: int, fraction: Fraction) -> None:
         """Give back what a line had reserved and its fit has never charged.
@@ -565,7 +597,7 @@ class Budget:
         self.check_process()
         with self._lock:
             line = replace(self._records.lines[position], fraction=fraction, closes=position)
-            self._records.add(line, lambda lines: check_closing(lines, line))
+            self._records.add(line, lambda lines, _: check_closing(lines, line))
 
     def remember(self, *objects: Any) -> None:
         """Keep in mind objects that belong to the budget, as long as they exist."""
@@ -610,6 +642,10 @@ class Budget:
         >>> north, south = budget.disjoint("north"), budget.disjoint("south")
         """
         return DisjointTable(budget=self, table=table)
+
+    def key(self) -> bytes:
+        """Return the secret key of the hashes by which rows of periods are known again."""
+        return self._records.key
 
     def hold(self, model: Any, rows: HeldRows, part: Part) -> None:
         """Keep rows that a fit of the model has set aside, as long as the model exists."""
@@ -680,6 +716,11 @@ class DisjointTable:
     def __post_init__(self) -> None:
         if not isinstance(self.table, str) or not self.table:
             raise refuse("table", "Budget.disjoint", "a string that is not empty", self.table)
+        if self.budget.periods is not None:
+            raise InvalidParameterError(
+                "Budget.disjoint and Budget(periods=...) do not go together: tables that share no "
+                "row are periods too, which Budget.window names."
+            )
         if self.budget.neighbours == Neighbours.REPLACE.value:
             raise InvalidParameterError(
                 "Budget.disjoint needs neighbours='add_remove' of the Budget, which has 'replace': "

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, dataclass
 from fractions import Fraction
@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from dpboost._utils.private_files import open_private
 from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.budgeting.periods import PERIODS, Overlap, most_paid
+from dpboost.data.fingerprint import KEY_BYTES, new_key
 
 #: Divisions of the rows and the part of each, from the outside.
 Part = tuple[tuple[str, str], ...]
@@ -64,18 +67,51 @@ def counted(lines: Sequence[BudgetLine]) -> list[BudgetLine]:
     return [line for position, line in enumerate(lines) if position not in closed]
 
 
-def spent(lines: Sequence[BudgetLine]) -> dict[str, Fraction]:
-    """Return what is spent of each account: the most that any row can have paid for.
+def spent(
+    lines: Sequence[BudgetLine], overlap: Overlap | None = None, including: str | None = None
+) -> dict[str, Fraction]:
+    """Return what is spent of each account: the most that anybody can have paid for.
 
     What is for all rows adds up. Of the parts of a division, which are disjoint, the one that paid
-    most counts; divisions that cut across each other add up again.
+    most counts; divisions that cut across each other add up again. With periods it is the most that
+    somebody with rows in so many of them can have paid.
+
+    Parameters
+    ----------
+    lines : sequence of BudgetLine
+    overlap : Overlap, optional
+        Where lines are for periods.
+    including : str, optional
+        A period that the person has rows in.
     """
-    accounts = dict.fromkeys(line.account for line in lines)
+    found: dict[str, Fraction] = {}
     own = counted(lines)
-    return {
-        name: _total([(line.part, line.fraction) for line in own if line.account == name])
-        for name in accounts
-    }
+    for account in dict.fromkeys(line.account for line in lines):
+        windows: dict[frozenset[str], list[tuple[Part, Fraction]]] = {}
+        for line in own:
+            if line.account == account:
+                periods, rest = periods_of(line.part)
+                windows.setdefault(frozenset(periods), []).append((rest, line.fraction))
+        sums = {periods: _total(charges) for periods, charges in windows.items()}
+        found[account] = (
+            sum(sums.values(), Fraction(0))
+            if overlap is None
+            else most_paid(sums, overlap, account, including)
+        )
+    return found
+
+
+def periods_of(part: Part) -> tuple[tuple[str, ...], Part]:
+    """Return the periods that a part is of, and what is left of it."""
+    periods = tuple(name for division, name in part if division == PERIODS)
+    return periods, tuple(pair for pair in part if pair[0] != PERIODS)
+
+
+def told(part: Part) -> str:
+    """Return a part as records show it; empty for all rows."""
+    periods, rest = periods_of(part)
+    pairs = [*([(PERIODS, ", ".join(periods))] if periods else []), *rest]
+    return "".join(f", {division}: {name}" for division, name in pairs)
 
 
 def _total(charges: Sequence[tuple[Part, Fraction]]) -> Fraction:
@@ -98,9 +134,27 @@ class BudgetRecords:
     def __init__(self) -> None:
         self.lines: list[BudgetLine] = []
         self.path: Path | None = None
+        # Rows of periods by their hashes, and the key without which these tell nothing.
+        self.key = new_key()
+        self.tables: dict[str, str] = {}
+        # Whether the file has a place for them: where the terms name periods.
+        self._holds_tables = False
 
-    def add(self, line: BudgetLine, check: Callable[[list[BudgetLine]], None]) -> int:
+    def add(
+        self,
+        line: BudgetLine,
+        check: Callable[[list[BudgetLine], dict[str, str]], None],
+        tables: Mapping[str, str] | None = None,
+    ) -> int:
         """Write a line, on disk where there is a file, unless the check of all lines raises.
+
+        Parameters
+        ----------
+        line : BudgetLine
+        check : callable
+            ``check(lines, tables)`` of what is recorded so far.
+        tables : mapping of str to str, optional
+            Hashes of the rows of its periods.
 
         Returns
         -------
@@ -113,9 +167,11 @@ class BudgetRecords:
             If the file is not the one that these records are in, or cannot be read and written.
             Where the disk failed last, the line may be in the file.
         """
+        new = dict(tables or {})
         if self.path is None:
-            check(self.lines)
+            check(self.lines, self.tables)
             self.lines.append(line)
+            self.tables |= new
             return len(self.lines) - 1
         with _opened(self.path, "budget") as database:
             database.execute("BEGIN IMMEDIATE")
@@ -126,10 +182,12 @@ class BudgetRecords:
                     "replaced by another or by an older copy. Bring the file back."
                 )
             self.lines = lines
-            check(lines)
+            self.tables = _tables(database) if self._holds_tables else {}
+            check(lines, self.tables)
             _insert(database, line)
+            _insert_tables(database, {name: new[name] for name in new.keys() - self.tables.keys()})
             database.execute("COMMIT")
-        self.lines = [*lines, line]
+        self.lines, self.tables = [*lines, line], {**new, **self.tables}
         return len(lines)
 
     def read_again(self) -> None:
@@ -137,6 +195,23 @@ class BudgetRecords:
         if self.path is not None:
             with _opened(self.path, "budget") as database:
                 self.lines = _lines(database)
+
+    def _read_tables(self, database: sqlite3.Connection) -> None:
+        """Take over hashes and key from a file that its owner alone may read."""
+        assert self.path is not None
+        self.tables = _tables(database)
+        found = database.execute("SELECT key FROM hash_key").fetchall()
+        with _as_damage():
+            ((key,),) = found
+            if not isinstance(key, bytes) or len(key) != KEY_BYTES:
+                raise ValueError("the key of the hashes is damaged")
+        self.key = key
+        if os.name == "posix" and os.stat(self.path).st_mode & 0o077:
+            raise InvalidParameterError(
+                f"The 'path' parameter of Budget.load is {os.fspath(self.path)!r}, which others "
+                "than its owner may read; it holds hashes of the rows of periods, and their key. "
+                "Take the permission away: chmod 600."
+            )
 
     def digest(self, terms: dict[str, Any], n_lines: int) -> str:
         """Return what tells these records, up to a line, from those of another budget."""
@@ -147,7 +222,7 @@ class BudgetRecords:
         """Write everything to a new file, and go on there."""
         target = _absolute(path, "Budget.save")
         try:
-            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(open_private(target, new=True))
         except FileExistsError:
             raise InvalidParameterError(
                 f"The 'path' parameter of Budget.save is {os.fspath(path)!r}, which exists: give "
@@ -169,6 +244,14 @@ class BudgetRecords:
                     " TEXT NOT NULL, closes INTEGER)"
                 )
                 database.execute("INSERT INTO terms VALUES (?, ?)", (_FORMAT, json.dumps(terms)))
+                self._holds_tables = "periods" in terms
+                if self._holds_tables:
+                    database.execute("CREATE TABLE hash_key (key BLOB NOT NULL)")
+                    database.execute("INSERT INTO hash_key VALUES (?)", (self.key,))
+                    database.execute(
+                        "CREATE TABLE tables (period TEXT PRIMARY KEY, hash TEXT NOT NULL)"
+                    )
+                    _insert_tables(database, self.tables)
                 for line in self.lines:
                     _insert(database, line)
                 database.execute("COMMIT")
@@ -192,6 +275,9 @@ class BudgetRecords:
         with _opened(records.path, "path", "Budget.load") as database:
             terms = _terms(database)
             records.lines = _lines(database)
+            records._holds_tables = "periods" in terms
+            if records._holds_tables:
+                records._read_tables(database)
         return records, terms
 
 
@@ -315,6 +401,20 @@ def _lines(database: sqlite3.Connection) -> list[BudgetLine]:
         if len({line.privacy_measure for line in lines} - {"epsilon"}) > 1:
             raise ValueError("lines of one account count in two measures")
     return lines
+
+
+def _insert_tables(database: sqlite3.Connection, tables: Mapping[str, str]) -> None:
+    if tables:
+        values = sorted(tables.items())
+        database.executemany("INSERT INTO tables (period, hash) VALUES (?, ?)", values)
+
+
+def _tables(database: sqlite3.Connection) -> dict[str, str]:
+    found = database.execute("SELECT period, hash FROM tables").fetchall()
+    with _as_damage():
+        if not all(isinstance(value, str) for pair in found for value in pair):
+            raise ValueError("a hash of rows is damaged")
+    return dict(found)
 
 
 def _line(what: Any, account: Any, measure: Any, fraction: Any, part: Any, closes: Any) -> Any:

@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import MOST_HISTOGRAMS, Budget, DisjointTable
-from dpboost.budgeting.budget_records import TABLES, Part, percent
+from dpboost.budgeting.budget_records import TABLES, Part, percent, periods_of
 from dpboost.budgeting.fraction_accountant import FractionAccountant
 from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
 from dpboost.budgeting.open_budgets import here, innermost, is_open, warn_of_known
-from dpboost.privacy.accounting import Accountant
+from dpboost.budgeting.windows import Window
+from dpboost.privacy.accounting import Accountant, GDPAccountant, ZCDPAccountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, number_of
 from dpboost.privacy.ledger import Charge
 from dpboost.privacy.randomness import RowCoins
-from dpboost.privacy.recording import note, public_value
+from dpboost.privacy.recording import Replaying, current, note, public_value
 
 #: What rows that are held out may charge to stop training, as a part of what the fit takes.
 STOPPING_SHARE = Fraction(1, 4)
@@ -72,6 +73,8 @@ class Claim:
         Whether the records have it already, as the first of several fits under one line.
     positions : list of int
         Of its lines in the records, once they are booked.
+    tables : mapping of str to str
+        Hashes of the rows of its periods.
     """
 
     budget: Budget
@@ -83,6 +86,7 @@ class Claim:
     stops: bool = False
     booked: bool = False
     positions: list[int] = field(default_factory=list)
+    tables: Mapping[str, str] = field(default_factory=dict)
 
     def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that the budget decides.
@@ -126,6 +130,9 @@ class Claim:
         """
         budget = self.budget
         inner = accountant(float(budget.epsilon - budget.pure_epsilon), float(budget.delta))
+        if isinstance(inner, GDPAccountant) and isinstance(budget.accountant, ZCDPAccountant):
+            # The account counts in rho since its first line, and all that has a mu has a rho.
+            inner = ZCDPAccountant()
         return replace(self, accountant=budget.account(inner, self.fraction))
 
     @property
@@ -133,6 +140,15 @@ class Claim:
         """Epsilon that the fit may spend alone, at the budget's delta."""
         assert self.accountant is not None
         return self.accountant.epsilon(self.accountant.allowance, self.accountant.least_delta)
+
+    @property
+    def learns_no_names(self) -> bool:
+        """Whether the fit may read several rows of somebody, which could share a rare name.
+
+        A stability histogram hides the name of one row; the name of k rows has k times its count.
+        """
+        overlap, periods = self.budget.overlap, periods_of(self.part)[0]
+        return overlap is not None and overlap.several(len(periods))
 
     @property
     def histogram_delta(self) -> Fraction:
@@ -145,7 +161,7 @@ class Claim:
         if self.booked:
             return
         measure = self.accountant.privacy_measure
-        line = self.budget.book(self.what, measure, self.fraction, self.part)
+        line = self.budget.book(self.what, measure, self.fraction, self.part, self.tables)
         self.positions.append(line)
         if self.holdout is not None and self.stops:
             share = self.fraction * STOPPING_SHARE
@@ -218,11 +234,14 @@ class Claim:
     @property
     def fact(self) -> str:
         """What the fit's report says of the budget."""
-        rows = "".join(f" for {name!r} of its disjoint tables" for _, name in self.part[:1])
+        periods, rest = periods_of(self.part)
+        rows = "".join(f" for {name!r} of its disjoint tables" for _, name in rest[:1])
+        if periods:
+            rows = f" for the periods {', '.join(map(repr, periods))}; {self.budget.promise}"
         if self.holdout is not None:
             share = percent(self.holdout.share)
             part = "may stop training" if self.stops else "take no part"
-            rows = f"; {share} of the rows are set aside by secret coins and {part}"
+            rows = f"; {share} of the rows are held out by secret random assignment and {part}"
         return (
             f"{percent(self.fraction)} of the budget of {self.budget.title}{rows}; epsilon and "
             "delta asked are those of everything under it"
@@ -230,10 +249,11 @@ class Claim:
 
 
 def claim(
-    budget: Budget | DisjointTable | None,
+    budget: Budget | DisjointTable | Window | None,
     fraction: Any,
     *,
     what: str,
+    rows: Any,
     call: str | None = None,
     belongs: Sequence[Any] = (),
     holdout: Any = None,
@@ -243,11 +263,13 @@ def claim(
 
     Parameters
     ----------
-    budget : Budget, DisjointTable or None
+    budget : Budget, DisjointTable, Window or None
         None for the open one, if there is one.
     fraction : float, Fraction or None
     what : str
         Name of the estimator, for the records.
+    rows : table or None
+        Whose rows it is for; None for those that were held out, of which the budget knows.
     call : str, optional
         Name of the function in messages; the ``fit`` of the estimator by default.
     belongs : sequence
@@ -287,6 +309,9 @@ def claim(
     if isinstance(budget, DisjointTable):
         part = ((TABLES, budget.table),)
         budget = budget.budget
+    elif isinstance(budget, Window):
+        part = budget.part
+        budget = budget.budget
     if budget is None:
         budget = innermost(call, carrier)
     elif isinstance(budget, Budget):
@@ -301,6 +326,16 @@ def claim(
     size = as_fraction("fraction", call, fraction)
     if not 0 < size <= 1:
         raise refuse("fraction", call, "in (0, 1]", fraction)
+    tables: dict[str, str] = {}
+    if isinstance(given, Window):
+        # Rows of a replay are blank.
+        if rows is not None and not isinstance(current(), Replaying):
+            tables = given.hashes(rows, budget.key(), call)
+    elif rows is not None and budget.overlap is not None:
+        raise InvalidParameterError(
+            f"{call} does not say which periods of the budget of {budget.title} its rows are of: "
+            "give budget=budget.window('2026 Q1', ...), with of_rows=... for several."
+        )
     aside = None
     if holdout is not None:
         share = as_fraction("holdout", call, holdout)
@@ -310,12 +345,16 @@ def claim(
         name = public_value("holdout", lambda: secrets.token_hex(8))
         part = (*part, (f"holdout {name}", TRAINED))
     budget.remember(*belongs)
+    rho = ZCDPAccountant.privacy_measure
     note(
         "budget",
         {
             "terms": budget.terms,
             "fraction": str(size),
-            "disjoint": part[0][1] if isinstance(given, DisjointTable) else None,
+            "disjoint": given.table if isinstance(given, DisjointTable) else None,
+            **({"periods": given.periods} if isinstance(given, Window) else {}),
+            # Of lines before, which a replay does not have.
+            **({"measure": rho} if budget.accountant.privacy_measure == rho else {}),
         },
     )
-    return Claim(budget=budget, fraction=size, what=what, part=part, holdout=aside)
+    return Claim(budget=budget, fraction=size, what=what, part=part, holdout=aside, tables=tables)

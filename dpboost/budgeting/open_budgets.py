@@ -20,6 +20,8 @@ _REACHED: dict[tuple[int, str], Budget] = {}
 class BudgetWarning(PrivacyWarning):
     """A fit is not recorded although its table or its estimator belongs to a budget."""
 
+    every_time = True
+
 
 class BudgetCarrier:
     """What is pickled with the names of the budgets that are open; comes first in the bases.

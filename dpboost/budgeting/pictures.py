@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dpboost._utils.displays import new_axes
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget
+from dpboost.reporting.budget_bars import draw_bars, report_bars
 from dpboost.reporting.privacy_report import PrivacyReport
 
 _COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280")
-_LEFT = "#cbd5e0"
 
 
 def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
@@ -27,7 +28,8 @@ def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         One bar for each kind of release, or for each line of the records, as a part of the whole
-        in the accountant's unit; grey is what is left.
+        in the accountant's unit; gray is what is left. Where a budget counts periods, what each of
+        them has left.
 
     Raises
     ------
@@ -50,21 +52,14 @@ def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
 
     >>> axes = dpboost.plot_privacy_budget(model)  # needs matplotlib
     """
-    title, bars = _bars(spender)
-    ax = _axes(ax, height=1.2 + 0.35 * len(bars))
-    for position, (_, part, is_left) in enumerate(bars):
-        ax.barh(position, part, color=_LEFT if is_left else _COLOURS[0])
-        ax.annotate(
-            f"{100 * part:.3g} %",
-            (part, position),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="center",
-        )
-    ax.set_yticks(range(len(bars)), [name for name, _, _ in bars])
-    ax.invert_yaxis()
-    ax.set(xlim=(0, 1.12), xlabel="part of the budget", title=title)
-    return ax
+    owner = "plot_privacy_budget"
+    if isinstance(spender, Budget):
+        return spender.plot(ax)
+    report = getattr(spender, "privacy_report_", spender)
+    if not isinstance(report, PrivacyReport):
+        must = "a fitted estimator, a PrivacyReport or a Budget"
+        raise refuse("spender", owner, must, type(spender).__name__)
+    return draw_bars(owner, *report_bars(report, owner), ax)
 
 
 def plot_accuracy_vs_epsilon(
@@ -118,7 +113,7 @@ def plot_accuracy_vs_epsilon(
             "returns, or a dict of several with one metric."
         )
     (metric,) = metrics
-    ax = _axes(ax, height=4)
+    ax = new_axes("plot_accuracy_vs_epsilon", ax, figsize=(7, 4), layout="constrained")
     for position, (name, found) in enumerate(plans.items()):
         colour = _COLOURS[position % len(_COLOURS)]
         ax.plot(found.epsilon, found.value, marker=".", color=colour, label=name or "expected")
@@ -133,46 +128,3 @@ def plot_accuracy_vs_epsilon(
     ax.minorticks_off()
     ax.legend()
     return ax
-
-
-def _bars(spender: Any) -> tuple[str, list[tuple[str, float, bool]]]:
-    """Return a title, and name, part and whether it is what is left, for each bar."""
-    if isinstance(spender, Budget):
-        bars = [
-            (f"{line.what}{_rows(line.part)}", float(line.fraction), False)
-            for line in spender.lines
-        ]
-        bars += [
-            (f"left of the {name} account", float(left), True)
-            for name, left in spender.left.items()
-        ]
-        terms = f"epsilon = {float(spender.epsilon):g}, delta = {float(spender.delta):g}"
-        return f"Budget of {spender.table or 'a table'}: {terms}", bars
-    report = getattr(spender, "privacy_report_", spender)
-    if not isinstance(report, PrivacyReport):
-        must = "a fitted estimator, a PrivacyReport or a Budget"
-        raise refuse("spender", "plot_privacy_budget", must, type(spender).__name__)
-    shares = [(each.label, each.share) for each in report.releases]
-    if not shares or any(share is None for _, share in shares):
-        raise InvalidParameterError(
-            "plot_privacy_budget draws no fit without privacy: it spends no budget."
-        )
-    bars = [(name, float(share), False) for name, share in shares if share is not None]
-    left = 1 - sum(part for _, part, _ in bars)
-    if left > 1e-9:
-        bars.append(("not spent", left, True))
-    return report.guarantee.rstrip("."), bars
-
-
-def _rows(part: tuple[tuple[str, str], ...]) -> str:
-    return "".join(f" ({name})" for _, name in part)
-
-
-def _axes(ax: Any, *, height: float) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("This picture needs matplotlib: pip install 'dpboost[plot]'.") from error
-    return pyplot.subplots(figsize=(7, height), layout="constrained")[1]

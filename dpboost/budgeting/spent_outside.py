@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_once
+from dpboost._utils.warnings import PrivacyWarning, warn_once, warn_user
 
 #: Functions of scikit-learn that fit clones of an estimator to parts of the same rows.
 _SEARCHES = (
@@ -90,7 +90,7 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
     table.delta += delta
     if table.n_fits > 1:
         total = f"epsilon={table.epsilon:g}" + (f", delta={table.delta:g}" if table.delta else "")
-        warn_of_guarantee(
+        warn_user(
             f"These are {table.n_fits} fits of this process to tables with these columns, in no "
             f"budget: if these share rows, epsilon adds up to {total} so far, and so on with each "
             "further fit. Keep one account for the table: `with dpboost.Budget(epsilon=...):`, "
@@ -123,8 +123,8 @@ def warn_of_search(estimator: Any) -> bool:
     times = "several times" if n_fits is None else f"{n_fits} times"
     warn_once(
         f"{name} fits {type(estimator).__name__} {times} to rows that are partly the same, in no "
-        f"budget: {each}, and nothing pays for its scores, which are exact. One budget pays for "
-        "both: folds = dpboost.SecretKFold(5), cv=folds and scoring=folds.scorer('auc', "
+        f"budget: {each}, and its scores are exact, not differentially private. One budget "
+        "covers both: folds = dpboost.SecretKFold(5), cv=folds and scoring=folds.scorer('auc', "
         "fraction=...) inside `with dpboost.Budget(epsilon=...):`; or dpboost.cv.",
         EpsilonSumWarning,
     )

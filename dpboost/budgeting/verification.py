@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting.budget_records import BudgetLine, check_closing, counted, spent
+from dpboost.budgeting.periods import Overlap
 from dpboost.privacy.accounting import (
     LATTICE_DELTA,
     LATTICE_EPSILON,
@@ -312,7 +313,8 @@ class _Verification:
             )
             check_closing(lines, line)
             lines.append(line)
-        if any(fraction > 1 for fraction in spent(lines).values()):
+        overlap = Overlap.of(budget.get("periods"))
+        if any(fraction > 1 for fraction in spent(lines, overlap).values()):
             raise CertificateError("More than all of an account of the budget is booked.")
         whole, pure = Fraction(budget["epsilon"]), Fraction(budget["pure_epsilon"])
         left = Fraction(budget["conversion_delta"])
@@ -335,7 +337,9 @@ class _Verification:
             (Fraction(each["factor"]) for each in self.accounting["multiples"]), start=Fraction(1)
         )
         for line, allowance in own:
-            side = sides.get(line.part[-1][1], total) if line.part else total
+            side = total
+            if line.part and line.part[-1][0].startswith("holdout "):
+                side = sides.get(line.part[-1][1], total)
             if (
                 line.privacy_measure != self.inner.privacy_measure
                 or allowance != capacities[line.privacy_measure] * line.fraction

@@ -10,15 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from dpboost.cli.table_files import (
-    label_column,
-    read_file,
-    read_schema,
-    split_columns,
-    target_of,
-    task_of,
-    typed_features,
-)
+from dpboost.cli.table_files import declaration_of, rows_of_file, task_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,10 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Look, and print what was found."""
-    schema, dictionary = read_schema(options.schema, options.target)
-    target = target_of(options.target, dictionary)
-    task = task_of(options.task, schema)
-    user_column = None if dictionary is None else dictionary.user_column
-    X, y, _ = split_columns(read_file(options.data), target, dictionary, user_column)
-    labels = label_column(y, schema, task)
-    print(schema.check(typed_features(X, schema, dictionary, keep_cells=True), labels))
+    declared = declaration_of(options.schema, options.target)
+    task = task_of(options.task, declared)
+    rows = rows_of_file(options.data, declared, task=task, keep_cells=True)
+    print(declared.schema.check(rows.X, rows.y))

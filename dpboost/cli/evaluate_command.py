@@ -14,18 +14,14 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.model_rows import rows_of
+from dpboost.cli.output_files import check_outputs
 from dpboost.cli.spending import add_spending, spending_of
-from dpboost.cli.table_files import (
-    label_column,
-    read_file,
-    read_schema,
-    split_columns,
-    target_of,
-    user_column_of,
-)
+from dpboost.cli.table_files import declaration_of, read_file
 from dpboost.evaluating import evaluate
 from dpboost.evaluating.saved_model import SavedClassifier, saved_model
 from dpboost.lightgbm.booster import Booster
+from dpboost.reporting.certificate import model_hash
+from dpboost.reporting.released_scores import write_scores
 from dpboost.schema import Schema
 
 
@@ -40,35 +36,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_spending(parser, what="budget of the scores", delta=0.0)
     parser.add_argument("--metrics", metavar="LIST", help="such as auc,accuracy; default: all")
     parser.add_argument("--groups", metavar="COLUMN", help="judge by its declared values as well")
+    parser.add_argument("--scores", metavar="FILE", help="write them, for the certificate")
     parser.add_argument("--user", metavar="COLUMN", help="whose row it is: protects users")
     parser.add_argument("--rows-per-user", type=int, metavar="N", help="at most so many take part")
 
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate, and print scores and what they cost."""
+    check_outputs(options.scores)
     spending = spending_of(options).in_a_budget()
-    schema, dictionary = read_schema(options.schema, options.target, options.user)
-    target = target_of(options.target, dictionary)
-    user_column = user_column_of(options.user, spending.rows_per_user, dictionary)
+    declared = declaration_of(options.schema, options.target, options.user)
+    spending.check_users(declared.user)
     booster = Booster(model_file=options.model)
-    model = saved_model(booster, schema, f"the target {target!r}")
-    X, y, users = split_columns(read_file(options.data), target, dictionary, user_column)
+    model = saved_model(booster, declared.schema, f"the target {declared.target!r}")
     task = "classification" if isinstance(model, SavedClassifier) else "regression"
-    labels = label_column(y, schema, task)
-    groups = _groups(options.groups, X, schema)
+    table = read_file(options.data)
+    labels, users = declared.labels(table, task), declared.users(table)
+    groups = _groups(options.groups, table, declared.schema)
     found = evaluate(
         model,
-        rows_of(booster, X, options.data),
+        rows_of(booster, table, options.data),
         labels,
         budget=spending.budget,
         fraction=spending.fraction,
         metrics=None if options.metrics is None else options.metrics.split(","),
         groups=groups,
-        user_ids=None if users is None else users.to_numpy(),
+        user_ids=users,
     )
     print(found)
     print()
     print(found.report)
+    if options.scores is not None:
+        write_scores(options.scores, found, model_hash(booster))
 
 
 def _groups(column: str | None, X: Any, schema: Schema) -> Any:

@@ -6,7 +6,9 @@ without a range is enough for numbers. Other columns are refused: one row could 
 is read off the cells. --assume-types reads it, and the report then says that the guarantee is one
 between tables with the same column types. With --holdout the model is also judged, on
 rows that secret coins set aside and that train nothing; the scores have the same epsilon, in
-parallel.
+parallel. With --conformal 0.9 "dpboost predict" gives intervals or sets of classes that nine of ten
+new rows lie in. With --transcript FILE anybody can make the model again without a row, and
+"dpboost refit" learns its leaves from other rows.
 
 With --budget FILE the fit is charged to a budget, which "dpboost budget" opens and shows, in place
 of an epsilon of its own. A model that is there is never replaced without --force.
@@ -19,20 +21,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.output_files import check_outputs
 from dpboost.cli.spending import Spending, add_spending, spending_of
-from dpboost.cli.table_files import (
-    label_column,
-    read_file,
-    read_schema,
-    split_columns,
-    target_of,
-    task_of,
-    typed_features,
-    user_column_of,
-)
+from dpboost.cli.table_files import declaration_of, rows_of_file, task_of
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.evaluating import evaluate
+from dpboost.reporting.certificate import model_hash
+from dpboost.reporting.released_scores import write_scores
 from dpboost.schema import Schema
 
 
@@ -55,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", metavar="COLUMN", help="whose row it is: protects users")
     parser.add_argument("--rows-per-user", type=int, metavar="N", help="at most so many take part")
     parser.add_argument("--holdout", type=float, metavar="PART", help="part of the rows, to judge")
+    parser.add_argument(
+        "--conformal", type=float, metavar="PART", help="part of new rows that intervals cover"
+    )
+    parser.add_argument("--transcript", metavar="FILE", help='write it, for "refit" and "verify"')
+    parser.add_argument("--scores", metavar="FILE", help="write the scores, for the certificate")
     parser.add_argument("--html", metavar="FILE", help="page of the model: guarantee and shapes")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
     parser.add_argument("--force", action="store_true", help="replace a model that is there")
@@ -63,31 +64,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, save and say what holds."""
     kept = None if options.force else options.output
-    check_outputs(options.output, options.html, keep=kept)
+    check_outputs(options.output, options.html, options.scores, options.transcript, keep=kept)
+    if options.scores is not None and options.holdout is None:
+        raise InvalidParameterError(
+            "--scores needs rows that are held out: give --holdout PART too."
+        )
     spending = spending_of(options)
-    schema, dictionary = read_schema(options.schema, options.target, options.user)
-    target = target_of(options.target, dictionary)
-    task = task_of(options.task, schema)
-    user_column = user_column_of(options.user, spending.rows_per_user, dictionary)
-    X, y, users = split_columns(read_file(options.data), target, dictionary, user_column)
-    labels = label_column(y, schema, task)
-    X = typed_features(X, schema, dictionary, assume_types=options.assume_types)
-    model = _model(options, spending, task, schema)
-    more: dict[str, Any] = {} if users is None else {"user_ids": users.to_numpy()}
+    declared = declaration_of(options.schema, options.target, options.user)
+    task = task_of(options.task, declared)
+    spending.check_users(declared.user)
+    rows = rows_of_file(options.data, declared, task=task, assume_types=options.assume_types)
+    model = _model(options, spending, task, declared.schema)
+    more: dict[str, Any] = {"user_ids": rows.user_ids, "conformal": options.conformal}
     if options.holdout is not None:
         more["holdout"] = options.holdout
         spending = spending.in_a_budget()
     if spending.budget is not None:
         more |= {"budget": spending.budget, "fraction": spending.fraction}
-    model.fit(X, labels, **more)
+    model.fit(rows.X, rows.y, **more)
     _save(model, options)
     if options.holdout is not None:
         print()
-        print(evaluate(model, budget=spending.budget, fraction=spending.fraction))
+        found = evaluate(model, budget=spending.budget, fraction=spending.fraction)
+        print(found)
+        if options.scores is not None:
+            write_scores(options.scores, found, model_hash(model))
 
 
 def _save(model: Any, options: argparse.Namespace) -> None:
     model.booster_.save_model(options.output)
+    if options.transcript is not None:
+        model.transcript_.save(options.transcript)
     if options.html is not None:
         model.to_html(options.html)
     print(model.privacy_report_)

@@ -12,15 +12,7 @@ from __future__ import annotations
 import argparse
 
 from dpboost.cli.output_files import save_picture
-from dpboost.cli.table_files import (
-    label_column,
-    read_file,
-    read_schema,
-    split_columns,
-    target_of,
-    task_of,
-    typed_features,
-)
+from dpboost.cli.table_files import declaration_of, rows_of_file, task_of
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.model_selection.forecasting import forecast
 
@@ -40,18 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Forecast, print and draw."""
-    schema, dictionary = read_schema(options.schema, options.target)
-    task = task_of(options.task, schema)
+    declared = declaration_of(options.schema, options.target)
+    task = task_of(options.task, declared)
     kind = DPBoostClassifier if task == "classification" else DPBoostRegressor
     like = None
     if options.like is not None:
-        target = target_of(options.target, dictionary)
-        known = None if dictionary is None else dictionary.user_column
-        X, y, _ = split_columns(read_file(options.like), target, dictionary, known)
-        features = typed_features(X, schema, dictionary, assume_types=True)  # rows are public
-        like = (features, label_column(y, schema, task))
+        # The rows are public, and so are types that are read off them.
+        rows = rows_of_file(options.like, declared, task=task, assume_types=True)
+        like = rows.X, rows.y
     found = forecast(
-        schema=schema,
+        schema=declared.schema,
         n_rows=options.rows,
         epsilon=options.epsilon,
         like=like,

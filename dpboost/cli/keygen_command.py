@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from dpboost._utils.private_files import open_private
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.output_files import check_outputs
 from dpboost.reporting.envelope import new_key
@@ -33,8 +34,8 @@ def run(options: argparse.Namespace) -> None:
                 f"The file {path!r} exists, and a key is never replaced: give another name."
             )
     private, shown = new_key()
-    for path, data, mode in ((options.key, private, 0o600), (public, shown, 0o644)):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with open(descriptor, "wb") as file:
-            file.write(data)
+    with open(open_private(options.key, new=True), "wb") as file:
+        file.write(private)
+    with open(public, "xb") as file:
+        file.write(shown)
     print(f"{options.key}: private, keep it to yourself\n{public}: public, for who verifies")

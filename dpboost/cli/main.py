@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import (
     budget_command,
     check_command,
+    compact_command,
     coordinate_command,
     evaluate_command,
     fit_command,
@@ -21,6 +23,7 @@ from dpboost.cli import (
     parity_command,
     party_command,
     predict_command,
+    refit_command,
     report_command,
     schema_command,
     verify_command,
@@ -38,6 +41,8 @@ COMMANDS: dict[str, ModuleType] = {
     "forecast": forecast_command,
     "fit": fit_command,
     "predict": predict_command,
+    "refit": refit_command,
+    "compact": compact_command,
     "report": report_command,
     "keygen": keygen_command,
     "verify": verify_command,
@@ -50,8 +55,17 @@ COMMANDS: dict[str, ModuleType] = {
 #: What a user can mend; anything else is a fault of the library and shows its traceback.
 REFUSALS = (InvalidParameterError, ModelTextError, BudgetExceededError, OSError, ImportError)
 
+# Options by the parameters that they set, and how the library begins a message about one.
+_OPTIONS = {
+    **{name: name for name in ("epsilon", "delta", "recipe", "holdout", "fraction", "conformal")},
+    **{name: name for name in ("metrics", "groups")},
+    "rows_per_user": "rows-per-user",
+    "n_estimators": "trees",
+}
+_PARAMETER = re.compile(rf"The '({'|'.join(_OPTIONS)})' (?:parameter |argument )?of [\w.]+ ")
+
 _EPILOG = """\
-An hour with a table of one's own:
+From a table to a model:
 
   dpboost schema data.csv -o dictionary.csv     names and types, to be filled in from the codebook
   dpboost check data.csv --schema dictionary.csv  a private look: what would be clipped or dropped
@@ -64,6 +78,8 @@ Before and after it:
   dpboost budget table.budget --epsilon 3       one epsilon for every fit and score of a table
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
+  dpboost refit fit.transcript newer.csv --schema dictionary.csv --epsilon 1 -o newer.txt
+  dpboost compact model.txt -o small.txt        a model of ordinary size, for serving
   dpboost verify certificate.json model.txt     whether the guarantee follows from the noise
 
 Rows of several holders, who show them to nobody: "dpboost party" and "dpboost coordinate".
@@ -104,7 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"refused: {error}")
         return 1
     except REFUSALS as error:
-        print(f"dpboost {options.command}: {error}", file=sys.stderr)
+        said = _in_own_words(str(error))
+        print(f"dpboost {options.command}: {said}", file=sys.stderr)
         return 2
     except (PartyLostError, PartyRefusedError) as error:
         print(f"dpboost {options.command}: {error}", file=sys.stderr)
@@ -145,6 +162,12 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         module.add_arguments(command)
     commands.add_parser("audit", help="Check the guarantee of the installed version.")
     return parser, dict(commands.choices)
+
+
+def _in_own_words(message: str) -> str:
+    """Return a message that begins with an option where it begins with a parameter of Python."""
+    found = _PARAMETER.match(message)
+    return message if found is None else f"--{_OPTIONS[found[1]]} {message[found.end() :]}"
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -29,20 +29,17 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 from pathlib import Path
 from typing import Any
 
 from dpboost._utils.files import write_atomically
+from dpboost._utils.private_files import open_private
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.configuration import read_configuration
 from dpboost.cli.output_files import check_outputs
-from dpboost.cli.table_files import (
-    label_column,
-    read_file,
-    split_columns,
-    typed,
-)
+from dpboost.cli.table_files import read_file
+from dpboost.data.declared_rows import COMMAND_LINE, Declaration
+from dpboost.data.declared_types import typed
 from dpboost.federated.outcome import outcome_of
 from dpboost.federated.party.party import Party
 from dpboost.federated.protocol.agreement import Agreement
@@ -121,8 +118,7 @@ def new_identity(path: str) -> str:
         A key is never replaced.
     """
     identity = Identity()
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    with open(open_private(path, new=True), "wb") as file:
         file.write(identity.secret)
     return identity.public
 
@@ -140,13 +136,14 @@ def party_of(settings: dict[str, Any]) -> Party:
     lists = {str(name): values for name, values in schema.categories.items()}
     numbers = {name for name in agreement.features if name not in lists}
     whole, weight = read_file(settings["data"], numbers), settings.get("weight")
-    table, y, users = split_columns(whole, settings["target"], None, settings.get("user"))
+    target, user = settings["target"], settings.get("user")
+    declared = Declaration(schema=schema, target=target, user=user, interface=COMMAND_LINE)
     if weight is not None and weight not in whole.columns:
         raise InvalidParameterError(f"The file {settings['data']!r} has no column {weight!r}.")
     weights = None
     if weight is not None:
         weights = typed(whole[[weight]], {}, {weight})[weight].to_numpy()
-    missing = [name for name in agreement.features if name not in table.columns]
+    missing = [name for name in agreement.features if name not in whole.columns]
     if missing:
         raise InvalidParameterError(
             f"The file {settings['data']!r} lacks columns of the agreement: {', '.join(missing)}."
@@ -156,11 +153,11 @@ def party_of(settings: dict[str, Any]) -> Party:
         identity = Identity(Path(settings["identity"]).read_bytes())
     return Party(
         settings["party"],
-        typed(table[list(agreement.features)], lists, numbers),
-        label_column(y, schema, agreement.task),
+        typed(whole[list(agreement.features)], lists, numbers),
+        declared.labels(whole, agreement.task),
         agreement=agreement,
         identity=identity,
         sample_weight=weights,
-        user_ids=None if users is None else users.to_numpy(),
+        user_ids=declared.users(whole),
         folder=settings.get("folder"),
     )

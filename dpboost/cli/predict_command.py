@@ -5,6 +5,9 @@ Columns that the model does not know, the target among them, are ignored. A regr
 on, in the order of the classes. With the schema of the fit, classes have their names: "prediction"
 is the most probable one, "probability_NAME" the probability of each.
 
+A model of "dpboost fit --conformal 0.9" also gives "lower" and "upper", or with the schema "set",
+the classes that are likely enough, such as "no|yes": nine of ten new rows are to lie in them.
+
   dpboost predict model.txt new.csv --schema dictionary.csv --id patient -o predictions.csv
 """
 
@@ -18,9 +21,10 @@ import numpy as np
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.model_rows import rows_of
 from dpboost.cli.output_files import check_outputs
-from dpboost.cli.table_files import pandas, read_file, read_schema, write_csv
+from dpboost.cli.table_files import declaration_of, pandas, read_file, write_csv
 from dpboost.evaluating.saved_model import SavedClassifier, objective_of, saved_model
 from dpboost.lightgbm.booster import Booster
+from dpboost.trees.calibration import Calibration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +44,13 @@ def run(options: argparse.Namespace) -> None:
     classes = _classes(booster, options)
     table = read_file(options.data)
     if options.id is not None and options.id not in table.columns:
-        raise InvalidParameterError(f"The file {options.data!r} has no column {options.id!r}.")
+        listed = ", ".join(map(str, table.columns))
+        raise InvalidParameterError(
+            f"--id {options.id}: the file {options.data!r} has no column {options.id!r}. Its "
+            f"columns are {listed}."
+        )
     found = _predictions(booster, rows_of(booster, table, options.data), classes)
+    _add_intervals(found, booster, classes)
     if options.id is not None:
         found.insert(0, options.id, table[options.id].to_numpy())
     write_csv(found, options.output)
@@ -51,10 +60,24 @@ def _classes(booster: Booster, options: argparse.Namespace) -> list[str] | None:
     """Return the names of the classes, where a schema says them."""
     if options.schema is None:
         return None
-    schema, dictionary = read_schema(options.schema, options.target)
-    target = options.target or (None if dictionary is None else dictionary.target)
-    model = saved_model(booster, schema, f"the target {target!r}")
+    declared = declaration_of(options.schema, options.target)
+    model = saved_model(booster, declared.schema, f"the target {declared.target!r}")
     return list(map(str, model.classes_)) if isinstance(model, SavedClassifier) else None
+
+
+def _add_intervals(found: Any, booster: Booster, classes: list[str] | None) -> None:
+    """Add intervals or sets of classes, where the report in the model text has their quantile."""
+    report = booster.privacy_report
+    calibration = None if report is None else Calibration.from_facts(report.facts)
+    if calibration is None:
+        return
+    if calibration.label_bounds is not None:
+        ends = calibration.intervals(found["prediction"].to_numpy())
+        found["lower"], found["upper"] = ends.T
+    elif classes is not None:
+        shares = found[[f"probability_{name}" for name in classes]].to_numpy()
+        names = np.array(classes, dtype=object)
+        found["set"] = ["|".join(names[inside]) for inside in calibration.sets(shares)]
 
 
 def _predictions(booster: Any, rows: Any, classes: list[str] | None) -> Any:

@@ -8,6 +8,7 @@ The record for the registry of deployments has what a fit knows; the rest is to 
   dpboost report model.txt --html report.html
   dpboost report model.txt --certificate certificate.json
   dpboost report model.txt --certificate certificate.json --state approved_by="A. Name"
+  dpboost report model.txt --certificate certificate.html --scores scores.json
   dpboost report model.txt --certificate certificate.json --sign signing.key
   dpboost report model.txt --registry deployment.yaml
 """
@@ -25,7 +26,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting import Budget
 from dpboost.cli.output_files import check_outputs
 from dpboost.lightgbm.booster import Booster
-from dpboost.reporting.certificate import certificate_document
+from dpboost.reporting.certificate_page import certificate_document
 from dpboost.reporting.deployment_record import registry_record, registry_yaml
 from dpboost.reporting.envelope import signed
 from dpboost.reporting.privacy_report import PrivacyReport
@@ -49,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--schema", metavar="FILE", help="that of the fit: the certificate names it"
     )
+    parser.add_argument(
+        "--scores",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="scores to list, of fit --holdout or evaluate; may be given again",
+    )
     parser.add_argument("--budget", metavar="FILE", help="list all lines of the budget in it")
     parser.add_argument("--registry", metavar="FILE", help="write the registry's record, as YAML")
 
@@ -70,7 +78,9 @@ def run(options: argparse.Namespace) -> None:
             "saves a model again, and a model of LightGBM has none."
         )
     budget = None if options.budget is None else Budget.load(options.budget)
-    document = report.certificate(model=booster, budget=budget, stated=_stated(options))
+    document = report.certificate(
+        model=booster, budget=budget, stated=_stated(options), scores=options.scores
+    )
     written = document
     if options.sign is not None:
         name = Path(options.model).name

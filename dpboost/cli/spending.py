@@ -67,6 +67,14 @@ class Spending(NamedTuple):
         own = Budget(epsilon=self.epsilon, delta=self.delta, rows_per_user=self.rows_per_user)
         return self._replace(budget=own)
 
+    def check_users(self, column: str | None) -> None:
+        """Raise where only one of the column of users and the limit of their rows is given."""
+        if (column is None) != (self.rows_per_user is None):
+            raise InvalidParameterError(
+                "To protect users both are needed: --user COLUMN, or a line with the role 'user', "
+                "and --rows-per-user N."
+            )
+
 
 def spending_of(options: argparse.Namespace) -> Spending:
     """Return what a command may spend.

@@ -21,11 +21,13 @@ from typing import Any
 
 from dpboost._utils.json_text import parse_json
 from dpboost.budgeting.verification import verify_accounting
+from dpboost.compacting.compact import PUBLIC, RELEASED, compact
 from dpboost.lightgbm.booster import Booster
 from dpboost.model_selection.replaying import replay
 from dpboost.reporting.certificate import NOT_STATED, schema
 from dpboost.reporting.certificate_form import CertificateError, check_form
 from dpboost.reporting.envelope import is_envelope, opened
+from dpboost.reporting.terms import COMPACT_SETTINGS
 from dpboost.transcripts.transcript import Transcript
 
 # What the report in the model text says again.
@@ -64,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     if options.transcript is None:
         trusted.append(_COMPLETE)
     else:
-        _check_transcript(options.transcript, text)
+        trusted += _check_transcript(options.transcript, text)
         found.append("the transcript, replayed without a row, gives this model and this list")
     accounting = certificate["accounting"]
     if accounting["budget"] is not None:
@@ -117,17 +119,32 @@ def _check_model(certificate: Mapping[str, Any], text: bytes, path: str) -> None
             )
 
 
-def _check_transcript(path: str, text: bytes) -> None:
-    """Raise where a replay of the transcript is another model."""
+def _check_transcript(path: str, text: bytes) -> list[str]:
+    """Raise where a replay of the transcript is another model; return what is left to trust."""
     again = replay(Transcript.load(path))
     booster = getattr(again, "booster_", None)
     if booster is None:
         raise CertificateError(f"The transcript {path!r} is of no fit of one model.")
-    if booster.model_to_string().encode() != text:
+    found, trusted = booster.model_to_string(), []
+    report = Booster(model_str=text.decode()).privacy_report
+    step = None if report is None else report.facts.get(COMPACT_SETTINGS)
+    same = True
+    if isinstance(step, str):
+        settings = parse_json(step.encode())
+        same = hashlib.sha256(found.encode()).hexdigest() == settings["full_sha256"]
+        if settings["rows"] == PUBLIC:
+            trusted.append("the small model was fitted to the replayed one on public rows")
+            found = text.decode()
+        elif same:
+            asked = {name: settings[name] for name in ("n_trees", "num_leaves", "max_error")}
+            full = again if settings["rows"] == RELEASED else found
+            found = compact(full, **asked).model_to_string()
+    if not same or found.encode() != text:
         raise CertificateError(
             f"The transcript {path!r} gives another model: it is of another fit, or was recorded "
             "by another build or on another kind of machine."
         )
+    return trusted
 
 
 def _comparable(group: Any) -> Any:

@@ -16,6 +16,7 @@ from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.spent_outside import rows_of_fit
+from dpboost.budgeting.windows import Window
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.table import Table, read_table
@@ -25,6 +26,7 @@ from dpboost.estimators.intake import (
     Asked,
     asked_privacy,
     asked_reading,
+    declared_fit,
     earlier_model,
     earlier_scores,
     open_rows,
@@ -155,12 +157,13 @@ class PrivateEstimator(
                 kind.poor_score = True
         return tags
 
+    @declared_fit
     @recorded(keep_transcript)
     @one_warning
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         init_score: Any = None,
         *,
@@ -177,7 +180,7 @@ class PrivateEstimator(
         eval_y: Any = None,
         init_model: Any = None,
         user_ids: Any = None,
-        budget: Budget | DisjointTable | None = None,
+        budget: Budget | DisjointTable | Window | None = None,
         fraction: Any = None,
         holdout: Any = None,
         conformal: float | None = None,
@@ -188,10 +191,14 @@ class PrivateEstimator(
         ----------
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
             Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
-            says :class:`dpboost.Dataset`.
-        y : array-like of shape (n_rows,), or None where batches come with labels
+            says :class:`dpboost.Dataset`. Where ``schema`` is a data dictionary, a DataFrame may
+            have all columns of the table: those with the role ``feature`` take part, with their
+            declared types, the one with the role ``user`` gives ``user_ids``, and what the
+            dictionary does not name is left out, with one line.
+        y : array-like of shape (n_rows,), or None
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
-            not among the declared classes take no part.
+            not among the declared classes take no part. None where batches come with labels, and
+            where a column of X has the role ``target``.
         sample_weight : array-like of shape (n_rows,), optional
             Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
             its row.
@@ -279,7 +286,13 @@ class PrivateEstimator(
         taken = self._claim
         if taken is None:
             taken = claim(
-                budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self
+                budget,
+                fraction,
+                what=what,
+                rows=X,
+                belongs=(X, self),
+                holdout=holdout,
+                carrier=self,
             )
         options = FitOptions(
             eval_set=eval_set,
@@ -464,6 +477,7 @@ class PrivateEstimator(
         self.schema_ = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
         self.calibration_ = fitted.calibration
+        self.held_out_scores_ = None
         if earlier is not None and best_iteration > 0:
             best_iteration += earlier.n_rounds
         self._set_fitted(

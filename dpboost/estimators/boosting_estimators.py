@@ -82,6 +82,9 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
       the last also release where labels lie inside their bounds, for 1 to 5 % of the budget;
       ``schema_`` then has that range. Several quantiles are learned at once on trees of one
       structure and from one budget: the bound of a row is that of all of them together;
+    * ``mape``: as ``regression_l1``, of rows that weigh ``m / max(m, |label|)``, where ``m`` is the
+      smallest size of a label between the bounds, and at least 1. Bounds far from zero keep rows of
+      large labels from being hidden by noise that is made for small ones;
     * ``cross_entropy``, ``binary``: 1, as label and prediction are between 0 and 1;
     * ``poisson``, ``gamma``, ``tweedie``: raw scores are clipped for gradients as well, to the
       logarithms of the label bounds; the bounds and their reasons are in ``losses.LogLinkLoss``.
@@ -189,6 +192,7 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
             "validate_features": validate_features,
             **kwargs,
         }
+        X = X if self._declaration is None else self._features(X)
         table = self._large_table(X, options)
         if table is not None:
             n_threads = effective_n_threads(self.n_jobs)
@@ -351,6 +355,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
             "validate_features": validate_features,
             **kwargs,
         }
+        X = X if self._declaration is None else self._features(X)
         table = self._large_table(X, options)
         if table is not None:
             n_threads = effective_n_threads(self.n_jobs)
@@ -407,7 +412,7 @@ LGBMClassifier = DPBoostClassifier
 _DOCUMENTED = {
     DPBoostRegressor: (
         docs.OBJECTIVE.format(
-            objectives="None or ``regression``, ``regression_l1``, ``huber``, ``fair``, "
+            objectives="None or ``regression``, ``regression_l1``, ``mape``, ``huber``, ``fair``, "
             "``quantile``,\n        ``poisson``, ``gamma``, ``tweedie``, ``cross_entropy``, "
             "``binary``.",
             score_bounds="the label bounds",

@@ -23,7 +23,7 @@ PARAMETERS = """    Parameters
     preset : {"paper"}, default=None
         ``"paper"`` takes the values of the paper's experiments for what is left open below, in
         the place of the recipe's own rule (``dpboost``; the two baselines have no other values).
-    schema : Schema, dict or path of a JSON file, default=None
+    schema : Schema, dict, DataDictionary or path of a file, default=None
         Public knowledge: bounds, categories, classes, label bounds. What is not declared is
         assumed public or learned with a tenth of the budget.
     neighbours : {"add_remove", "replace"}, default="add_remove"
@@ -50,7 +50,7 @@ min_child_samples, subsample, subsample_freq, colsample_bytree, reg_alpha : opti
         Number of rounds; by default the rule of the recipe. The value used, here and below, is
         stored with an underscore after ``fit``. Where a default is None, None is the recipe's rule.
     reg_lambda : float, default=0.0
-        L2 regularisation, greater than 0; by default the rule of the recipe. That of ``"best"`` is
+        L2 regularization, greater than 0; by default the rule of the recipe. That of ``"best"`` is
         the standard deviation of the noise of a leaf's hessian sum, 5 to 100, where ``delta > 0``.
     max_bin : int, default=None
         Bins of a numeric feature, 2 to 255, equally wide over its bounds.
@@ -95,10 +95,10 @@ min_child_samples, subsample, subsample_freq, colsample_bytree, reg_alpha : opti
         and ``seq`` release values of leaves alone, whose differences stand for gains. A feature
         that shows no more than noise has 0.
     verbosity : int, default=1
-        Zero or less hides the progress bar of long fits.
+        Zero or less hides the progress of long fits.
     rows_per_user : int, default=None
-        Protect users instead of rows: of each user at most so many rows take part, chosen by
-        secret coins, and the whole fit is private for that many rows. Needs ``user_ids`` in
+        Protect users instead of rows: of each user at most so many rows take part, chosen at
+        random, in secret, and the whole fit is private for that many rows. Needs ``user_ids`` in
         ``fit``.
 """
 
@@ -130,7 +130,7 @@ OBJECTIVE = """    objective : str or callable, default=None
     max_weight : float, default=None
         Public bound of weights: the product of ``sample_weight`` and class weight is clipped to
         [0, max_weight]. None means 1, or the largest of the given class weights, and weights of
-        rows then come with a warning, whatever they are. They are never normalised by their sum. A
+        rows then come with a warning, whatever they are. They are never normalized by their sum. A
         bound far above most weights costs accuracy.
 """
 

@@ -14,7 +14,7 @@ from lightgbm.callback import CallbackEnv, EarlyStopException, record_evaluation
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee
+from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.data.binner import Binner
 from dpboost.data.labels import (
     check_same_length,
@@ -23,7 +23,7 @@ from dpboost.data.labels import (
     read_regression_labels,
 )
 from dpboost.data.table import Table, read_table
-from dpboost.estimators.training_booster import TrainingBooster
+from dpboost.estimators.training_booster import RESETTING, TrainingBooster, check_reset
 from dpboost.recipes.recipe import Setting
 from dpboost.schema import ResolvedSchema
 from dpboost.trees.ensemble import Ensemble
@@ -273,6 +273,9 @@ class Evaluator:
             callbacks.append(record_evaluation(self.results))
         if not self.sets and self.skipped is not None:
             callbacks = [each for each in callbacks if not isinstance(each, STOPPING)]
+        for callback in callbacks:
+            if isinstance(callback, RESETTING):  # before anything is drawn
+                check_reset(callback.kwargs)
         ordered = sorted(callbacks, key=attrgetter("order"))
         self._before = [each for each in ordered if getattr(each, "before_iteration", False)]
         self._after = [each for each in ordered if not getattr(each, "before_iteration", False)]
@@ -306,18 +309,19 @@ class Evaluator:
                 )
         if self.sets:
             names = ", ".join(public.name for public in self.sets)
-            warn_of_guarantee(
+            warn_user(
                 f"The rows given for evaluation ({names}) are taken as public: scores on them are "
                 "not protected. Give only rows that anybody may see.",
                 PublicRowsWarning,
             )
 
         if self.skipped is not None:
-            warn_of_guarantee(
+            warn_user(
                 f"The training rows among the evaluation sets ({self.skipped}) are not judged: a "
-                "metric of private rows is a query of its own, each round, and is not paid for. "
-                "Their results are nan, and early stopping ignores them. Leave them out, or pay "
-                "for a figure after training: dpboost.evaluate.",
+                "metric of private rows is a query of its own in each round, without a charge. "
+                "Their results are nan, and early stopping ignores them. Leave them out, or "
+                "release metrics after training: dpboost.evaluate, with num_iteration=... for "
+                "those of chosen rounds.",
                 SkippedRowsWarning,
             )
 

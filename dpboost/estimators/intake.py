@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,23 +13,27 @@ from numpy.typing import NDArray
 
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer, refuse
+from dpboost._utils.warnings import warn_user, without_advice
 from dpboost.budgeting.claim import Claim
 from dpboost.data.batched_table import bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
+from dpboost.data.declared_rows import Declaration
 from dpboost.data.table import Table
 from dpboost.lightgbm.init_model import EarlierModel
+from dpboost.lightgbm.parameters import ParameterWarning, is_silent
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
 from dpboost.recipes.hyperparameters import CONTROLS, Given, check_given
 from dpboost.recipes.recipe import Recipe
-from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
+from dpboost.schema import MAX_VALUE_BINS, DataDictionary, ResolvedSchema
 from dpboost.training.inputs import GivenRows, Reading, nominal_columns, open_table, read
 from dpboost.training.objective import Objective
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.private_bins import released_columns
 from dpboost.training.public_schema import with_types
 from dpboost.training.weights import WEIGHT_PARAMETERS, Weights
+from dpboost.transcripts.recorded import by_declaration
 
 PRIVACY_PARAMETERS = (
     "epsilon",
@@ -284,6 +289,26 @@ def _public_binner(table: Table, privacy: PrivacyRequest, n_bins: int) -> Binner
         zero_as_missing=table.zero_as_missing,
     )
 
+
+def _declaration_of(self: Any) -> tuple[Declaration | None, str]:
+    """Read what the schema of an estimator declares, and keep it for predictions."""
+    found = None
+    if isinstance(self.schema, (str, os.PathLike, DataDictionary)):
+        found = Declaration.of(self.schema)
+    # A schema says nothing of roles.
+    self._declaration = None if found is None or found.dictionary is None else found
+    return self._declaration, self._task
+
+
+def _say(self: Any, line: str) -> None:
+    with without_advice(is_silent(vars(self) | self._extra_params())):
+        warn_user(f"{line[:1].upper()}{line[1:]}.", ParameterWarning)
+
+
+#: Has a fit get features, labels and users where the schema is a data dictionary.
+declared_fit: Callable[[Callable[..., Any]], Callable[..., Any]] = by_declaration(
+    _declaration_of, _say
+)
 
 SEED_BITS = 128
 

@@ -30,7 +30,7 @@ class Judge:
     parameters : dict
         Constants that metrics read.
     raw : callable
-        ``raw(dataset)``: raw scores of its rows.
+        ``raw(dataset, num_iteration=None)``: raw scores of its rows.
     labels : callable
         ``labels(dataset)``: its labels as metrics read them.
     trained_on : weakref of Dataset
@@ -42,7 +42,7 @@ class Judge:
     objective: str
     metrics: Sequence[str]
     parameters: dict[str, Any]
-    raw: Callable[[lightgbm.Dataset], NDArray[np.float64]]
+    raw: Callable[..., NDArray[np.float64]]
     labels: Callable[[lightgbm.Dataset], Any]
     trained_on: weakref.ReferenceType[lightgbm.Dataset]
     n_outputs: int = 1
@@ -57,7 +57,7 @@ class Judge:
         if own is not None and (data is own or (data.data is own.data and data.data is not None)):
             raise RefusedError(
                 "The training set cannot be judged: a metric of private rows is a query of its "
-                "own. dpboost.evaluate pays for it from a budget."
+                "own. dpboost.evaluate releases it under a budget."
             )
 
     def results(self, sets: Sequence[tuple[str, lightgbm.Dataset]], feval: Any) -> list[Any]:
@@ -164,8 +164,8 @@ class KeptBooster(Booster):
     def eval_train(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: a metric of private rows is a query of its own."""
         raise RefusedError(
-            "Booster.eval_train would tell a metric of private rows, which is a query of its own: "
-            "dpboost.evaluate pays for it from a budget."
+            "Booster.eval_train would reveal a metric of private rows, which is a query of "
+            "its own: dpboost.evaluate releases it under a budget."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from dpboost._utils.warnings import PrivacyWarning, warn_once
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.open_budgets import CarryingEstimator, is_open
 from dpboost.budgeting.spent_outside import warn_of_search
+from dpboost.budgeting.windows import Window
 from dpboost.evaluating.evaluate import evaluate
 
 
@@ -41,7 +42,7 @@ class PrivateScore(CarryingEstimator):
         y: Any,
         sample_weight: Any = None,
         *,
-        budget: Budget | DisjointTable | None = None,
+        budget: Budget | DisjointTable | Window | None = None,
         fraction: Any = None,
         user_ids: Any = None,
     ) -> float:
@@ -86,8 +87,8 @@ class PrivateScore(CarryingEstimator):
         if budget is None and fraction is None and not is_open(self):
             if not self._one_of_many:  # told before the first fit
                 warn_once(
-                    "This score is exact and nothing pays for it: where its rows are private, it "
-                    "is a leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for "
+                    "This score is not differentially private: where its rows are private, it is "
+                    "a leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for "
                     "them; for rows that anybody may see, filter dpboost.ScoreWarning.",
                     ScoreWarning,
                     tuple(getattr(model, "feature_name_", ())),

@@ -8,6 +8,8 @@ import lightgbm
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from dpboost.compacting.compact import compact
+from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.installed import with_fit_of
 
 
@@ -49,3 +51,42 @@ class StockModel:
         if own.booster_.num_model_per_iteration() == 2 == getattr(own, "n_classes_", 0):
             stock.set_params(num_class=2)  # which LightGBM finds out of more classes only
         return with_fit_of(stock, own, own.booster_.to_lightgbm())
+
+    def compact(
+        self,
+        *,
+        n_trees: int = 300,
+        num_leaves: int = 31,
+        max_error: float | None = None,
+        public_rows: Any = None,
+    ) -> Booster:
+        """Return a small LightGBM model that says what this one says.
+
+        Parameters
+        ----------
+        n_trees, num_leaves, max_error, public_rows
+            As in :func:`dpboost.compact`.
+
+        Returns
+        -------
+        Booster
+
+        Raises
+        ------
+        InvalidParameterError
+            As :func:`dpboost.compact` does.
+        NotFittedError
+            Before ``fit``.
+
+        Privacy
+        -------
+        Post-processing: no private row is read and nothing is charged.
+        """
+        check_is_fitted(self)
+        return compact(
+            self,
+            n_trees=n_trees,
+            num_leaves=num_leaves,
+            max_error=max_error,
+            public_rows=public_rows,
+        )

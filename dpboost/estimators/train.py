@@ -17,6 +17,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.open_budgets import carry
+from dpboost.budgeting.windows import Window
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.data.evaluation_rows import TRAINING_ROWS, is_training_set
@@ -53,7 +54,7 @@ def train(
     keep_training_booster: bool = False,
     callbacks: Sequence[Callable[..., Any]] | None = None,
     *,
-    budget: Budget | DisjointTable | None = None,
+    budget: Budget | DisjointTable | Window | None = None,
     fraction: Any = None,
 ) -> Booster:
     """Train privately.
@@ -193,7 +194,7 @@ def _kept(
         objective=estimator.ensemble_.objective,
         metrics=named_metrics(None, value_of(asked, "metric"))[0],
         parameters=metric_parameters(constants, estimator.get_params()),
-        raw=lambda data: scores(unpack(data), raw_score=True),
+        raw=lambda data, **more: scores(unpack(data), raw_score=True, **more),
         labels=lambda data: labels_for(estimator, data.label),
         trained_on=weakref.ref(train_set),
         n_outputs=estimator.ensemble_.n_outputs,

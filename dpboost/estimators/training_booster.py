@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import lightgbm
+
 from dpboost._utils.validation import RefusedError, check_real
+from dpboost._utils.warnings import warn_user
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.parameters import canonical_names
+from dpboost.lightgbm.parameters import ParameterWarning, canonical_names
 from dpboost.trees.ensemble import Ensemble
+
+#: LightGBM's callback that resets parameters, whatever its arguments.
+RESETTING: Any = type(lightgbm.reset_parameter())
+#: What LightGBM does not let change during training, and the objective, which is part of the model.
+FIXED = ("num_class", "boosting", "metric", "objective")
 
 
 class TrainingBooster(Booster):
@@ -40,6 +48,7 @@ class TrainingBooster(Booster):
         self._owner = owner
         self._built: Booster | None = None
         self.learning_rate: float | None = None
+        self._told: set[str] = set()
         self.best_iteration = 0
         self.best_score: dict[str, Any] = {}
         self.set_train_data_name("training")
@@ -84,7 +93,8 @@ class TrainingBooster(Booster):
         Parameters
         ----------
         params : mapping
-            ``learning_rate``, under any of LightGBM's names.
+            ``learning_rate``, under any of LightGBM's names. What else LightGBM lets change stays
+            as it is, with a warning.
 
         Returns
         -------
@@ -94,15 +104,47 @@ class TrainingBooster(Booster):
         Raises
         ------
         InvalidParameterError
-            For any other parameter: budgets are divided before the first round.
+            For what LightGBM does not let change either, and for names that it does not know.
+
+        Warns
+        -----
+        ParameterWarning
+            Once for each parameter without effect.
         """
+        check_reset(params)
         for name, value in params.items():
-            if canonical_names().get(name) != "learning_rate":
-                raise RefusedError(
-                    f"reset_parameter cannot set {name!r}: what a release costs is fixed before "
-                    "training, and only the learning rate changes none of it."
+            if canonical_names()[name] == "learning_rate":
+                self.learning_rate = check_real(
+                    name, self._owner, value, low=0.0, high=1.0, low_open=True
                 )
-            self.learning_rate = check_real(
-                name, self._owner, value, low=0.0, high=1.0, low_open=True
-            )
+            elif name not in self._told:
+                self._told.add(name)
+                warn_user(
+                    f"reset_parameter({name}={value!r}) has no effect: what the rounds cost, and "
+                    "how they grow, is fixed before the first. Of a round only the learning rate "
+                    "can be set; give other parameters for all rounds.",
+                    ParameterWarning,
+                )
         return self
+
+
+def check_reset(names: Iterable[str]) -> None:
+    """Raise for parameters that `reset_parameter` may not be asked to set.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of LightGBM, or of ours.
+
+    Raises
+    ------
+    InvalidParameterError
+        For the first of them.
+    """
+    for name in names:
+        canonical = canonical_names().get(name)
+        if canonical is None or canonical in FIXED:
+            raise RefusedError(
+                f"reset_parameter cannot set {name!r}: what is learned, and at what cost, is fixed "
+                "before training. Give it to the parameters of the fit."
+            )

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.arrays import as_array
 from dpboost.data.conform import conform, laid_out_as
+from dpboost.data.declared_rows import DeclaredColumns
 from dpboost.estimators.private_score import PrivateScore
 from dpboost.lightgbm.booster import Booster
 from dpboost.reporting.model_page import ModelPage
@@ -53,7 +54,7 @@ DECIDED_OF_NUMBERS = (
 )
 
 
-class TreeEstimator(PrivateScore, ModelPage):
+class TreeEstimator(PrivateScore, ModelPage, DeclaredColumns):
     """What a released tree can do; comes before scikit-learn's classes in the bases.
 
     Privacy
@@ -103,6 +104,7 @@ class TreeEstimator(PrivateScore, ModelPage):
         self.tree_: ReleasedTree = fitted.tree
         self.schema_: ResolvedSchema = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
+        self.held_out_scores_ = None
         self.n_features_in_ = fitted.ensemble.binner.n_features
         self.fitted_ = True
         if hasattr(self, "feature_names_in_"):
@@ -194,6 +196,7 @@ class TreeEstimator(PrivateScore, ModelPage):
     def _conformed(self, X: Any) -> Any:
         """Rows as the model text expects them, with the columns of training."""
         check_is_fitted(self, "tree_")
+        X = X if self._declaration is None else self._features(X)
         names = getattr(X, "columns", None)
         known = getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and list(names) != list(known):

@@ -9,8 +9,16 @@ from dpboost._utils.validation import check_integer
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
+from dpboost.budgeting.windows import Window
 from dpboost.estimators.fit_arguments import FitOptions
-from dpboost.estimators.intake import Asked, asked_privacy, asked_reading, open_rows, public_seed
+from dpboost.estimators.intake import (
+    Asked,
+    asked_privacy,
+    asked_reading,
+    declared_fit,
+    open_rows,
+    public_seed,
+)
 from dpboost.estimators.tree_base import TreeClassifier, TreeEstimator, TreeRegressor
 from dpboost.privacy.recording import public_value
 from dpboost.recipes.dpboost import pure_accountant
@@ -33,18 +41,19 @@ class TrainedTree(TreeEstimator):
     _task: str
     _recipes: Registry
 
+    @declared_fit
     @recorded(keep_transcript)
     @one_warning
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         feature_name: Any = "auto",
         categorical_feature: Any = "auto",
         user_ids: Any = None,
-        budget: Budget | DisjointTable | None = None,
+        budget: Budget | DisjointTable | Window | None = None,
         fraction: Any = None,
         holdout: Any = None,
     ) -> Any:
@@ -54,10 +63,14 @@ class TrainedTree(TreeEstimator):
         ----------
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
             Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
-            says :class:`dpboost.Dataset`. A sparse matrix stays sparse.
-        y : array-like of shape (n_rows,), or None where batches come with labels
+            says :class:`dpboost.Dataset`. A sparse matrix stays sparse. Where ``schema`` is a data
+            dictionary, a DataFrame may have all columns of the table: those with the role
+            ``feature`` take part, with their declared types, the one with the role ``user`` gives
+            ``user_ids``, and what the dictionary does not name is left out, with one line.
+        y : array-like of shape (n_rows,), or None
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
-            not among the declared classes take no part.
+            not among the declared classes take no part. None where batches come with labels, and
+            where a column of X has the role ``target``.
         sample_weight : array-like of shape (n_rows,), optional
             Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
             its row.
@@ -106,7 +119,15 @@ class TrainedTree(TreeEstimator):
         Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
         """
         what = type(self).__name__
-        taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self)
+        taken = claim(
+            budget,
+            fraction,
+            what=what,
+            rows=X,
+            belongs=(X, self),
+            holdout=holdout,
+            carrier=self,
+        )
         options = FitOptions(
             feature_name=feature_name, categorical_feature=categorical_feature, claim=taken
         )
@@ -202,7 +223,7 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         Impurity that splits lower; ``"max"`` counts the rows outside the largest class. Not
         every recipe knows each of them. The gain ratio is refused: nothing bounds what one row
         changes in it.
-    schema : Schema, dict or path of a JSON file, default=None
+    schema : Schema, dict, DataDictionary or path of a file, default=None
         Public knowledge: bounds, categories, classes. What is not declared is assumed public or
         learned with a tenth of the budget.
     neighbours : {"add_remove", "replace"}, default="add_remove"
@@ -370,7 +391,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
     max_depth : int, default=None
         Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
         used is stored with an underscore after ``fit``.
-    schema : Schema, dict or path of a JSON file, default=None
+    schema : Schema, dict, DataDictionary or path of a file, default=None
         Public knowledge: bounds, categories, label bounds. What is not declared is assumed public
         or learned with a tenth of the budget.
     neighbours : {"add_remove", "replace"}, default="add_remove"

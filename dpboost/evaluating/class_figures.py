@@ -9,16 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from dpboost.evaluating.figures import DEVIATIONS, Figure, Parts, ratio
+from dpboost.evaluating.figures import DEVIATIONS, LEAST_ROWS, Figure, Parts, ratio
 from dpboost.evaluating.score_bins import InsideBins
 
 Array = NDArray[np.float64]
 
 #: What a classifier is judged by.
 CLASS_METRICS = ("accuracy", "log_loss", "brier", "auc", "calibration_error")
-
-# A mean over fewer rows than this is pulled towards zero.
-LEAST_ROWS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

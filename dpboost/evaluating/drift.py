@@ -14,6 +14,7 @@ from scipy.stats import chi2
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
+from dpboost.budgeting.windows import Window
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import read_table
 from dpboost.data.users import read_users, sample_rows
@@ -150,7 +151,7 @@ def bin_histograms(
     model: Any,
     X: Any,
     *,
-    budget: Budget | DisjointTable | None = None,
+    budget: Budget | DisjointTable | Window | None = None,
     fraction: Any = None,
     user_ids: Any = None,
 ) -> BinHistograms:
@@ -201,7 +202,7 @@ def bin_histograms(
     owner = "bin_histograms"
     if not hasattr(model, "ensemble_") or not hasattr(model, "schema_"):
         raise refuse("model", owner, "a fitted estimator of dpboost", type(model).__name__)
-    taken = claim(budget, fraction, what=owner, call=owner, carrier=model)
+    taken = claim(budget, fraction, what=owner, rows=X, call=owner, carrier=model)
     if taken is None:
         raise InvalidParameterError(
             f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."

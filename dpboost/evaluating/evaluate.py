@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
+from dpboost.budgeting.windows import Window
+from dpboost.data.declared_rows import Declaration
 from dpboost.data.users import read_users, sample_rows
 from dpboost.evaluating.class_figures import CLASS_METRICS
 from dpboost.evaluating.evaluated_rows import (
@@ -28,7 +30,7 @@ from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.recording import note
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
-from dpboost.transcripts.recorded import recorded
+from dpboost.transcripts.recorded import by_declaration, recorded
 from dpboost.transcripts.row_forms import TableForm
 from dpboost.transcripts.transcript import Transcript
 
@@ -38,17 +40,29 @@ def keep_evaluation(found: Any, transcript: Transcript) -> Any:
     return replace(found, transcript=transcript)
 
 
+def _declaration_of(model: Any) -> tuple[Declaration | None, str]:
+    """Return what a data dictionary declared at the fit of a model, and the task."""
+    task = "classification" if is_classifier(model) else "regression"
+    return vars(model).get("_declaration"), task
+
+
+def _no_line(model: Any, line: str) -> None:
+    """Say nothing of columns that are left out: the fit has said it."""
+
+
+@by_declaration(_declaration_of, _no_line)
 @recorded(keep_evaluation)
 def evaluate(
     model: Any,
     X: Any = None,
     y: Any = None,
     *,
-    budget: Budget | DisjointTable | None = None,
+    budget: Budget | DisjointTable | Window | None = None,
     fraction: Any = None,
     metrics: Sequence[str] | None = None,
     groups: Any = None,
     user_ids: Any = None,
+    num_iteration: int | None = None,
 ) -> Evaluation:
     """Evaluate a released model on private rows, under a budget.
 
@@ -75,6 +89,9 @@ def evaluate(
         or ``names`` does. Their list is public. Not more than 1,000.
     user_ids : array-like of shape (n_rows,), optional
         Whose row each one is, where the budget protects users.
+    num_iteration : int, optional
+        Rounds of the model that are judged, from the first on; all by default. Evaluations of a few
+        chosen numbers of rounds are a learning curve, each of them at its own fraction.
 
     Returns
     -------
@@ -125,11 +142,12 @@ def evaluate(
     """
     classifier = is_classifier(model)
     _check_one_number(model)
-    taken = claim(budget, fraction, what="evaluate", call="evaluate", carrier=model)
+    rounds = _rounds(model, num_iteration)
+    taken = claim(budget, fraction, what="evaluate", rows=X, call="evaluate", carrier=model)
     if taken is None:
         raise InvalidParameterError(
-            "evaluate pays for what it tells of private rows: give budget=dpboost.Budget(...) and "
-            "fraction=..., or open a budget by `with Budget(...)`."
+            "evaluate charges a budget for what it releases of private rows: give "
+            "budget=dpboost.Budget(...) and fraction=..., or open a budget by `with Budget(...)`."
         )
     held = X is None and y is None
     if held:
@@ -159,9 +177,9 @@ def evaluate(
     # A warning about an odd cell would tell that there is one.
     with np.errstate(all="ignore"):
         if classifier:
-            own, known = scored_rows(model, X, y, n_rows, of_group.codes)
+            own, known = scored_rows(model, X, y, n_rows, of_group.codes, **rounds)
         else:
-            own = predicted_rows(model, X, y, n_rows, of_group.codes)
+            own = predicted_rows(model, X, y, n_rows, of_group.codes, **rounds)
             known = np.ones(n_rows, dtype=bool)
     ledger = request.ledger(accountant_of(request))
     chosen = np.arange(n_rows)
@@ -173,13 +191,27 @@ def evaluate(
     )
     report = PrivacyReport.from_ledger(
         ledger,
-        facts={"evaluated": type(model).__name__, "metrics": ", ".join(names), **request.facts},
+        facts={
+            "evaluated": type(model).__name__,
+            "metrics": ", ".join(names),
+            **rounds,
+            **request.facts,
+        },
         rows_per_user=most,
         budget=request.budget_record,
     )
-    return Evaluation(
-        metrics=metrics_found, groups=by_group, curves=curves, report=report, notes=notes
+    found = Evaluation(
+        metrics=metrics_found,
+        groups=by_group,
+        curves=curves,
+        report=report,
+        notes=notes,
+        held_out=held,
     )
+    if held:
+        # For the page of the model. What is released of its rows stays released.
+        model.held_out_scores_ = found
+    return found
 
 
 def release_figures(
@@ -220,6 +252,18 @@ def quantile_level(model: Any) -> float | None:
         return None
     level = getattr(model, "alpha", None)
     return 0.9 if level is None else float(level)
+
+
+def _rounds(model: Any, num_iteration: Any) -> dict[str, int]:
+    """Return what to tell ``predict`` of the number of rounds: nothing where all are judged."""
+    if num_iteration is None:
+        return {}
+    if not hasattr(model, "booster_"):
+        raise refuse("num_iteration", "evaluate", "None for a model without rounds", num_iteration)
+    most = int(model.booster_.current_iteration())
+    return {
+        "num_iteration": check_integer("num_iteration", "evaluate", num_iteration, low=1, high=most)
+    }
 
 
 def _check_one_number(model: Any) -> None:

@@ -74,7 +74,7 @@ def read_rows(X: Any, owner: str) -> tuple[Any, int]:
 
 
 def scored_rows(
-    model: Any, X: Any, y: Any, n_rows: int, groups: NDArray[np.int64]
+    model: Any, X: Any, y: Any, n_rows: int, groups: NDArray[np.int64], **options: int
 ) -> tuple[ScoredRows, NDArray[np.bool_]]:
     """Score rows with a classifier, and tell which have a label that it knows."""
     labels = read_class_labels(y)
@@ -82,7 +82,7 @@ def scored_rows(
     classes = model.classes_.tolist()
     codes, known = encode_classes(labels, classes)
     if n_rows:
-        probability = np.asarray(model.predict_proba(X), dtype=np.float64)
+        probability = np.asarray(model.predict_proba(X, **options), dtype=np.float64)
     else:
         probability = np.empty((0, len(classes)))
     hits = probability.argmax(axis=1) == codes if len(classes) > 1 else np.ones(len(codes), bool)
@@ -99,13 +99,14 @@ def scored_rows(
 
 
 def predicted_rows(
-    model: Any, X: Any, y: Any, n_rows: int, groups: NDArray[np.int64]
+    model: Any, X: Any, y: Any, n_rows: int, groups: NDArray[np.int64], **options: int
 ) -> PredictedRows:
     """Predict rows with a regressor, labels and predictions clipped to its label bounds."""
     labels = read_regression_labels(y)
     check_same_length(n_rows, labels)
     low, high = model.schema_.label_bounds
-    predictions = np.asarray(model.predict(X), dtype=np.float64) if n_rows else np.empty(0)
+    found = model.predict(X, **options) if n_rows else np.empty(0)
+    predictions = np.asarray(found, dtype=np.float64)
     middle = low / 2 + high / 2
     return PredictedRows(
         labels=np.clip(labels, low, high),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
+from dpboost._utils.displays import MOST_ROWS, data_frame, html_table, new_axes
 from dpboost._utils.validation import InvalidParameterError, check_choice
 from dpboost.evaluating.class_figures import Curve
-from dpboost.evaluating.figures import Figure
+from dpboost.evaluating.figures import TOO_FEW, Figure
 from dpboost.reporting.privacy_report import PrivacyReport
 
+#: Heading of the scores of rows that no fit has learned from.
+HELD_OUT = "rows held out of the fit"
 _KINDS = ("roc", "precision_recall", "calibration", "groups")
 
 
@@ -32,6 +37,8 @@ class Evaluation:
         What the evaluation alone has spent.
     notes : tuple of str
         What the figures leave out.
+    held_out : bool, default=False
+        Whether the rows are those that the fit has set aside: `model.fit(..., holdout=...)`.
     transcript : Transcript or None
         Of the call, for `dpboost.replay`.
 
@@ -54,20 +61,65 @@ class Evaluation:
     curves: Mapping[str, Mapping[Any, Curve]] = field(default_factory=dict)
     report: PrivacyReport
     notes: tuple[str, ...] = ()
+    held_out: bool = False
     transcript: Any = None
 
     def __getitem__(self, name: str) -> Figure:
         return self.metrics[name]
 
     def __str__(self) -> str:
-        blocks = [("all rows", self.metrics), *self.groups.items()]
         lines = []
-        for group, figures in blocks:
+        for group, figures in islice(self._blocks.items(), MOST_ROWS):
             lines.append(f"{group}:")
             lines += [f"  {name:<18} {figure}" for name, figure in figures.items()]
+        left = len(self._blocks) - MOST_ROWS
+        if left > 0:
+            lines.append(f"... and {left} more: to_frame() has all of them")
         return "\n".join([*lines, "", *self.notes, self.report.guarantee])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: a line for all rows, and for each group."""
+        names = tuple(self.metrics)
+        rows = [
+            (str(group), *(f"{figures[name]:.3g}" for name in names))
+            for group, figures in self._blocks.items()
+        ]
+        notes = ("In brackets intervals of 95 %.", *self.notes, self.report.guarantee)
+        return html_table(("rows", *names), rows, notes=notes)
+
+    def to_frame(self) -> Any:
+        """Return all figures as a data frame.
+
+        Returns
+        -------
+        DataFrame
+            A line for each metric of all rows and of each group, with ``rows``, ``metric``,
+            ``value``, ``low``, ``high`` and ``noise_stddev``. Values are NaN where the rows are too
+            few.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        columns = ("value", "low", "high", "noise_stddev")
+        lines = [
+            (
+                group,
+                name,
+                *(math.nan if figure.too_few else getattr(figure, each) for each in columns),
+            )
+            for group, figures in self._blocks.items()
+            for name, figure in figures.items()
+        ]
+        return data_frame("Evaluation", ("rows", "metric", *columns), lines)
+
+    @property
+    def _blocks(self) -> dict[Any, Mapping[str, Figure]]:
+        """Figures by heading: all rows first, then the groups."""
+        return {HELD_OUT if self.held_out else "all rows": self.metrics, **self.groups}
 
     def plot(self, kind: str | None = None, *, metric: str | None = None, ax: Any = None) -> Any:
         """Draw a curve of a classifier, or a metric by group.
@@ -101,7 +153,7 @@ class Evaluation:
             metric = check_choice(
                 "metric", owner, metric or next(iter(self.metrics)), tuple(self.metrics)
             )
-        ax = _axes(ax)
+        ax = new_axes("Evaluation.plot()", ax, layout="constrained")
         if kind == "groups":
             assert metric is not None
             self._plot_groups(ax, metric)
@@ -110,13 +162,19 @@ class Evaluation:
         return ax
 
     def _plot_groups(self, ax: Any, metric: str) -> None:
-        blocks = {"all rows": self.metrics, **self.groups}
+        blocks = self._blocks
         for position, figures in enumerate(blocks.values()):
             figure = figures[metric]
+            if figure.too_few:
+                middle = ax.get_xaxis_transform()
+                ax.text(position, 0.5, TOO_FEW, transform=middle, ha="center", rotation=90)
+                continue
             ax.plot([position, position], [figure.low, figure.high], color="gray")
             ax.plot([position], [figure.value], marker="o", color="C0")
-        ax.set_xticks(range(len(blocks)), [str(name) for name in blocks])
-        ax.set(ylabel=metric)
+        # The heading of all rows is long.
+        names = [str(name).replace(" of ", "\nof ") for name in blocks]
+        ax.set_xticks(range(len(blocks)), names)
+        ax.set(ylabel=metric, xlim=(-0.5, len(blocks) - 0.5))
 
     def _plot_curve(self, ax: Any, kind: str) -> None:
         axes = {
@@ -133,13 +191,3 @@ class Evaluation:
             ax.plot([0, 1], [0, 1], linestyle=":", color="gray")
         ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=axes[kind][0], ylabel=axes[kind][1])
         ax.legend(title="label")
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("plot() needs matplotlib: pip install 'dpboost[plot]'.") from error
-    return pyplot.subplots()[1]

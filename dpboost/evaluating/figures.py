@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 #: Standard deviations of a normal law that 95 % of it lie within.
 DEVIATIONS = 1.959964
+
+#: Deviations of its noise below which a released number of rows is taken for noise.
+CLEAR_ROWS = 3.0
+#: Fewer rows than this say nothing of a group, even without noise.
+LEAST_ROWS = 10.0
+TOO_FEW = "too few rows"
 
 Array = NDArray[np.float64]
 #: A number, and its variances by sample and by noise.
@@ -29,12 +36,16 @@ class Figure:
         the noise and that the rows are a sample.
     noise_stddev : float
         Standard deviation that noise alone gives the value.
+    too_few : bool, default=False
+        Whether the released number of rows is no more than noise: nobody may be there, and the
+        value means nothing. It is shown as "too few rows".
     """
 
     value: float
     low: float
     high: float
     noise_stddev: float
+    too_few: bool = False
 
     @classmethod
     def around(
@@ -71,8 +82,22 @@ class Figure:
         return cls(value=found, low=low, high=high, noise_stddev=deviation)
 
     def __format__(self, spec: str) -> str:
+        if self.too_few:
+            return TOO_FEW
         spec = spec or ".4g"
         return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+
+
+def marked(figures: Mapping[str, Figure], n_rows: float, variance: float) -> dict[str, Figure]:
+    """Return the figures of a group, marked where its released number of rows is noise.
+
+    Parameters
+    ----------
+    n_rows, variance : float
+        Noisy number of rows, and the variance of its noise.
+    """
+    few = n_rows < max(LEAST_ROWS, CLEAR_ROWS * math.sqrt(variance))
+    return {name: replace(figure, too_few=few) for name, figure in figures.items()}
 
 
 def ratio(weights: Array, counts: Array, total: float, noise_variance: float) -> Parts:

@@ -9,15 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.evaluating.figures import DEVIATIONS, Figure
+from dpboost.evaluating.figures import DEVIATIONS, LEAST_ROWS, Figure
 
 Array = NDArray[np.float64]
 
 #: What a regressor is judged by.
 NUMBER_METRICS = ("rmse", "mae", "r2", "quantile_loss")
-
-# A mean over fewer rows than this is pulled towards zero.
-LEAST_ROWS = 10.0
 
 
 def largest_error(counts: Array, ends: Array, threshold: float) -> float:

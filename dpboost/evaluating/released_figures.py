@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpboost.evaluating.class_figures import Curve, ScoredLabel, class_figures
 from dpboost.evaluating.evaluated_rows import Groups
-from dpboost.evaluating.figures import Figure
+from dpboost.evaluating.figures import Figure, marked
 from dpboost.evaluating.gate import Gate
 from dpboost.evaluating.number_figures import (
     ErrorMoments,
@@ -140,7 +140,13 @@ def of_classes(
         f"Scores are counted in bins ({n_bins} asked for); log-odds are clipped to "
         f"{LARGEST_SCORE:g}. What noise and sample add to calibration_error is subtracted.",
     )
-    by_group = {name: figures(position)[1] for position, name in enumerate(groups.listed)}
+    by_group = {}
+    for position, name in enumerate(groups.listed):
+        found, own = figures(position)
+        # A row is counted once by each output, in one of the cells of its group.
+        n_rows = sum(float(each.counts.sum()) for each in found) / n_outputs
+        noise = sum(each.variance * each.counts.size for each in found) / n_outputs**2
+        by_group[name] = marked(own, n_rows, noise)
     return metrics, by_group, curves, notes
 
 
@@ -204,7 +210,11 @@ def of_numbers(
         )
         return number_figures(moments, names)
 
-    by_group = {name: figures(sums[position], 1) for position, name in enumerate(groups.listed)}
+    counted = query.names.index("rows")
+    by_group = {
+        name: marked(figures(sums[position], 1), float(sums[position, counted]), variance)
+        for position, name in enumerate(groups.listed)
+    }
     notes = (
         f"Labels and predictions are clipped to [{low:g}, {high:g}], errors to {largest:.4g} in "
         "absolute value.",

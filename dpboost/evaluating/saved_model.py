@@ -52,9 +52,9 @@ class SavedRegressor:
             binner=SimpleNamespace(feature_names=self.booster_.feature_name()),
         )
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, **options: int) -> NDArray[np.float64]:
         """Predict with the model."""
-        return np.asarray(self.booster_.predict(X), dtype=np.float64)
+        return np.asarray(self.booster_.predict(X, **options), dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,9 +69,9 @@ class SavedClassifier(SavedRegressor):
 
     classes_: NDArray[Any]
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, **options: int) -> NDArray[np.float64]:
         """Return the probabilities of the classes."""
-        found = super().predict(X)
+        found = self.predict(X, **options)
         return np.column_stack([1 - found, found]) if found.ndim == 1 else found
 
 

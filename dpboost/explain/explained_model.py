@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost.data.declared_rows import DeclaredColumns
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import read_table
 from dpboost.explain.explanation import Explanation
@@ -24,7 +25,7 @@ from dpboost.trees.leaf_index import leaf_index
 _ROWS_AT_ONCE = 8192
 
 
-class ExplainedModel:
+class ExplainedModel(DeclaredColumns):
     """What an estimator of boosting says of its model; comes before LightGBM's class."""
 
     ensemble_: Ensemble
@@ -92,6 +93,7 @@ class ExplainedModel:
         paths = noise_paths(ensemble)
         if paths is None:
             raise self._without_sums("prediction_spread")
+        X = self._features(X)
         table = read_table(X, schema=self.schema_, zero_as_missing=ensemble.binner.zero_as_missing)
         raw = ensemble.predict_raw(table, self._threads)
         raw = raw.reshape(len(raw), -1)
@@ -144,6 +146,7 @@ class ExplainedModel:
         ensemble = self._whole_ensemble("reason_codes")
         check_integer("k", owner, k, low=1)
         check_integer("output", owner, output, low=0, high=ensemble.n_outputs - 1)
+        X = self._features(X)
         table = read_table(X, schema=self.schema_, zero_as_missing=ensemble.binner.zero_as_missing)
         found = contributions(ensemble, self._bins(table), output)
         if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.displays import data_frame, html_table, text_table
 from dpboost._utils.validation import check_integer, refuse
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins
@@ -17,11 +19,15 @@ from dpboost.explain.masses import feature_shares
 from dpboost.explain.noise_paths import N_PATHS, draw_bins, noise_paths
 from dpboost.trees.ensemble import Ensemble
 
+_READING = (
+    "effect: mean absolute effect on the raw score; error: its standard error from the noise. "
+    "plot() draws the shapes."
+)
 # Courses of the noise that the errors of pairs are computed from: a table has very many cells.
 _PATHS_OF_PAIRS = 30
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Shape:
     """The effect of one feature on the raw score.
 
@@ -53,6 +59,39 @@ class Shape:
     importance: NDArray[np.float64]
     importance_error: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f"<Shape of {self.name!r}: {len(self.share)} bins, to_frame() has them>"
+
+    def to_frame(self) -> Any:
+        """Return the bins as a data frame.
+
+        Returns
+        -------
+        DataFrame
+            A line for each bin and output, with ``output``, ``lower`` and ``upper`` (NaN for
+            categories and what is missing), ``label``, ``share``, ``effect`` and ``error``.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        numbers = [(math.nan, math.nan, label) for label in self.labels]
+        if not self.is_categorical:
+            ends = self.edges.tolist()
+            numbers = [(low, high, "") for low, high in zip(ends, ends[1:], strict=False)]
+        last = "missing or other" if self.is_categorical else "missing"
+        numbers.append((math.nan, math.nan, last))
+        lines = [
+            (output, *bin_, float(share), float(effect), float(error))
+            for output in range(len(self.effect))
+            for bin_, share, effect, error in zip(
+                numbers, self.share, self.effect[output], self.error[output], strict=True
+            )
+        ]
+        head = ("output", "lower", "upper", "label", "share", "effect", "error")
+        return data_frame("Shape", head, lines)
+
     def band(
         self, level: float = 0.9, output: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -61,7 +100,7 @@ class Shape:
         return self.effect[output] - width, self.effect[output] + width
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PairShape:
     """What two features do together beyond what each does alone.
 
@@ -79,8 +118,11 @@ class PairShape:
     error: NDArray[np.float64]
     importance: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f"<PairShape of {self.first.name!r} and {self.second.name!r}>"
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Explanation:
     """A model as intercept, shapes and pairs, by falling importance; triples are what is left.
 
@@ -179,6 +221,84 @@ class Explanation:
             for s in self.shapes
         ]
         return tuple(sorted(found, key=lambda row: -row[1]))
+
+    def __str__(self) -> str:
+        head, rows, numbers = self._shown()
+        return "\n".join([*text_table(head, rows, numbers), "", _READING])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: features and pairs by falling effect."""
+        head, rows, numbers = self._shown()
+        return html_table(head, rows, numbers=numbers, notes=[_READING])
+
+    def to_frame(self) -> Any:
+        """Return features and pairs as a data frame, by falling effect.
+
+        Returns
+        -------
+        DataFrame
+            A line for each of them and each output, with ``feature``, ``output``, ``effect``: the
+            mean absolute one on the raw score, and ``error``: its standard error, NaN for pairs
+            and where the recipe does not say how noise comes into leaves.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        return data_frame("Explanation", ("feature", "output", "effect", "error"), self._effects())
+
+    def plot(self, features: Any = None, **options: Any) -> Any:
+        """Draw the effects of features with the bands of their noise.
+
+        Parameters
+        ----------
+        features, **options
+            As of :func:`dpboost.plot_shapes`.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            Where matplotlib is not installed.
+        """
+        from dpboost.explain.plots import plot_shapes
+
+        return plot_shapes(self, features, **options)
+
+    def _effects(self) -> list[tuple[str, int, float, float]]:
+        found = [
+            (shape.name, output, float(effect), float(error))
+            for shape in self.shapes
+            for output, (effect, error) in enumerate(
+                zip(shape.importance, shape.importance_error, strict=True)
+            )
+        ]
+        found += [
+            (f"{pair.first.name} x {pair.second.name}", output, float(effect), math.nan)
+            for pair in self.pairs
+            for output, effect in enumerate(pair.importance)
+        ]
+        return sorted(found, key=lambda row: -row[2])
+
+    def _shown(self) -> tuple[tuple[str, ...], list[tuple[str, ...]], frozenset[int]]:
+        rows: list[tuple[str, ...]] = [
+            (name, str(output), f"{effect:.3g}", "" if math.isnan(error) else f"{error:.1g}")
+            for name, output, effect, error in self._effects()
+        ]
+        head = ("feature", "output", "effect", "error")
+        if len(self.intercept) == 1:
+            return (
+                (head[0], *head[2:]),
+                [(row[0], *row[2:]) for row in rows],
+                frozenset({1, 2}),
+            )
+        return head, rows, frozenset({1, 2, 3})
 
     def background(self, n_rows: int = 100, random_state: int = 0) -> NDArray[np.float64]:
         """Draw rows from the released shares, feature by feature: a background for SHAP.

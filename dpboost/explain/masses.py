@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.leaf_boxes import leaf_boxes
+from dpboost.trees.tree import Tree
 
 # Rounds of the fit to released leaves, which has settled by then.
 _ROUNDS = 30
@@ -15,6 +18,16 @@ _MOST_TREES = 60
 
 
 def feature_shares(ensemble: Ensemble) -> list[NDArray[np.float64]]:
+    """Return the share of the rows in each bin of each feature, as far as released numbers say."""
+    trees = ensemble.trees[:: ensemble.n_outputs]
+    return shares_of(trees, ensemble.binner.n_bins, ensemble.masses)
+
+
+def shares_of(
+    trees: Sequence[Tree],
+    n_bins: NDArray[np.int32],
+    masses: Mapping[int, NDArray[np.float64]],
+) -> list[NDArray[np.float64]]:
     """Return the share of the rows in each bin of each feature, as far as released numbers say.
 
     A numeric feature whose bins were released has the masses of that release. The shares of any
@@ -22,42 +35,46 @@ def feature_shares(ensemble: Ensemble) -> list[NDArray[np.float64]]:
     are sums of p (1 - p), not counts. Where there is neither, bins are taken as equal and nothing
     as missing.
 
+    Parameters
+    ----------
+    trees : sequence of Tree
+        Of one output.
+    masses : mapping of int to ndarray of shape (n_bins + 1,)
+        As in `Ensemble`.
+
     Returns
     -------
     list of ndarray of shape (n_bins + 1,)
         Missing last; each adds up to one.
     """
-    n_bins = ensemble.binner.n_bins
     shares = []
     for feature in range(len(n_bins)):
-        known = ensemble.masses.get(feature)
+        known = masses.get(feature)
         if known is not None and known.sum() > 0:
             shares.append(known / known.sum())
         else:
             shares.append(np.append(np.full(n_bins[feature], 1 / n_bins[feature]), 0.0))
-    open_features = [f for f in range(len(n_bins)) if f not in ensemble.masses]
+    open_features = [f for f in range(len(n_bins)) if f not in masses]
     for feature in open_features:
-        seen = _leaves_of(ensemble, feature)
+        seen = _leaves_of(trees, n_bins, feature)
         if seen is not None:
             shares[feature] = _fitted(*seen)
     return shares
 
 
 def _leaves_of(
-    ensemble: Ensemble, feature: int
+    trees: Sequence[Tree], n_bins: NDArray[np.int32], feature: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.int64]] | None:
     """Return the bins, the weights and the trees of the leaves of the trees of a feature."""
     reach: list[NDArray[np.bool_]] = []
     weight: list[NDArray[np.float64]] = []
     number: list[NDArray[np.int64]] = []
-    for tree in ensemble.trees[:: ensemble.n_outputs]:
+    for tree in trees:
         if tree.leaf_count is None or len(reach) == _MOST_TREES:
             continue
         if feature not in tree.feature or not tree.leaf_count.any():
             continue
-        boxes = leaf_boxes(
-            tree.feature, tree.left_bins, tree.left, tree.right, ensemble.binner.n_bins
-        )
+        boxes = leaf_boxes(tree.feature, tree.left_bins, tree.left, tree.right, n_bins)
         reach.append(boxes[feature])
         weight.append(tree.leaf_count / tree.leaf_count.sum())
         number.append(np.full(tree.n_leaves, len(number)))

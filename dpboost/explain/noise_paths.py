@@ -95,7 +95,7 @@ def _row_weights(trees: tuple[Tree, ...], leaves: list[NDArray[np.intp]]) -> NDA
     """Return weights of drawn rows under which the leaves have about their released weights.
 
     Leaf by leaf, each moves the weights of its rows a part of the way, and less where its own
-    weight is not much more than the regularisation, which follows the noise of such weights.
+    weight is not much more than the regularization, which follows the noise of such weights.
     """
     weights = np.full(len(leaves[0]), 1 / len(leaves[0]))
     for _ in range(_TURNS):

@@ -13,10 +13,12 @@ import lightgbm
 import lightgbm.plotting
 import numpy as np
 
+from dpboost._utils.displays import new_axes, pyplot
 from dpboost._utils.validation import check_integer, check_real, refuse
 
 _COLOURS = ("#2b6cb0", "#c05621")
 _MOST_LABELS = 20
+_WHAT = "A plot of shapes"
 
 
 def plot_importance(booster: Any, *args: Any, with_error: bool = False, **kwargs: Any) -> Any:
@@ -334,23 +336,17 @@ def _find_pair(explanation: Any, pair: tuple[int | str, int | str]) -> Any:
 
 def _axes(ax: Any, figsize: tuple[float, float], dpi: int | None) -> Any:
     """Return axes to draw on."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=figsize, dpi=dpi, layout="constrained")[1]
+    return new_axes(_WHAT, ax, figsize=figsize, dpi=dpi, layout="constrained")
 
 
 def _grid_of_axes(
     n: int, figsize: tuple[float, float] | None, dpi: int | None, *, wide: bool = False
 ) -> Any:
     """Return so many axes, two or three in a line."""
-    import matplotlib.pyplot as plt
-
     columns = min(n, 2 if wide else 3)
     lines = -(-n // columns)
     size = figsize or ((4.6 if wide else 3.8) * columns, (3.8 if wide else 3.0) * lines)
-    axes = plt.subplots(lines, columns, figsize=size, dpi=dpi, squeeze=False)[1].ravel()
+    axes = pyplot(_WHAT).subplots(lines, columns, figsize=size, dpi=dpi, squeeze=False)[1].ravel()
     for spare in axes[n:]:
         spare.set_visible(False)
     return axes[:n]

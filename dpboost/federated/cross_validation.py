@@ -217,8 +217,8 @@ def _report(found: Result) -> PrivacyReport:
     assert terms.folds is not None
     n_folds = terms.folds.n_folds
     fact = (
-        f"{n_folds} folds by secret coins of each party; a row is in {n_folds - 1} fits and in one "
-        "metric"
+        f"{n_folds} folds by a secret random assignment of each party; a row is in "
+        f"{n_folds - 1} fits and in one metric"
     )
     report = PrivacyReport.from_ledger(
         ledger,

@@ -118,7 +118,7 @@ bagging_fraction : optional
     agreement_ : Agreement
         The terms of the fit.
     privacy_report_ : PrivacyReport
-        What holds against the coordinator, against other parties, and against several of them.
+        The guarantee against the coordinator, against other parties, and against several of them.
     party_reports_ : tuple of PrivacyReport
         After `fit`: that of every party of the simulation, from its own ledger.
 """

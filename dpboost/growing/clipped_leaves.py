@@ -35,7 +35,7 @@ class ClippedLeaf:
     hessian : float
         The public constant ``c`` that each row adds to the denominator.
     reg_lambda : float
-        L2 regularisation, greater than zero.
+        L2 regularization, greater than zero.
     gradient_bound : float
         Largest absolute gradient of a row.
     clip : float

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import lightgbm
 from lightgbm.basic import LightGBMError
@@ -47,7 +48,7 @@ class _OwnText(str):
 
 
 class Booster(LoadedBooster):
-    """A released model: predicts, explains and saves like LightGBM, and cannot be trained.
+    """A released model: predicts, explains and saves like LightGBM.
 
     The privacy report travels with the model as one line of its text, which LightGBM ignores
     when it loads and drops when it saves; this class puts it back. A saved file loads in any
@@ -57,8 +58,10 @@ class Booster(LoadedBooster):
     ----------
     params : dict, optional
         As in LightGBM, ignored: parameters are read from the model.
-    train_set : None
-        Refused; ``dpboost.train`` trains.
+    train_set : Dataset, optional
+        Private rows. ``update`` then tells of one round more, and all of them are trained together,
+        by ``dpboost.train``, as soon as anything looks at the model. ``rollback_one_iter`` leaves
+        the last round out, and refunds nothing.
     model_file : str or pathlib.Path, optional
         Path of a model text, of dpboost or of LightGBM.
     model_str : str, optional
@@ -81,7 +84,8 @@ class Booster(LoadedBooster):
     Privacy
     -------
     Holds released values alone, so every method is post-processing; the methods that would read
-    rows to change or to judge the model (``update``, ``refit``, ``eval``, ...) raise.
+    rows to change or to judge the model (``update``, ``refit``, ``eval``, ...) raise. With a
+    ``train_set`` it spends once what ``dpboost.train`` does.
 
     Examples
     --------
@@ -100,25 +104,32 @@ class Booster(LoadedBooster):
     """
 
     _report_line: str | None = None
+    # What trains, which lies in a room above this one.
+    _of_a_training_set: ClassVar[type[Booster] | None] = None
+
+    def __init_subclass__(cls, *, trains: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if trains:
+            Booster._of_a_training_set = cls
+
+    def __new__(cls, params: Any = None, train_set: Any = None, *_: Any, **__: Any) -> Booster:
+        """Return a Booster that trains where it is given rows."""
+        trains = train_set is not None and cls is Booster
+        return object.__new__(Booster._of_a_training_set or cls) if trains else object.__new__(cls)
 
     def __init__(
         self,
         params: dict[str, Any] | None = None,
-        train_set: None = None,
+        train_set: lightgbm.Dataset | None = None,
         model_file: str | Path | None = None,
         model_str: str | None = None,
     ) -> None:
-        if train_set is not None and not isinstance(train_set, lightgbm.Dataset):
-            raise InvalidParameterError(
-                f"Training data should be Dataset instance, met {type(train_set).__name__}"
-            )
-        if train_set is not None:
-            raise RefusedError(
-                "dpboost.Booster holds a released model and does not train. Use dpboost.train."
-            )
         if model_file is not None:
             model_str = _text_of(Path(model_file))
         super().__init__(params=params, model_str=model_str)
+
+    # That of `__new__` would hide the names of the parameters.
+    __signature__ = inspect.Signature(list(inspect.signature(__init__).parameters.values())[1:])
 
     @classmethod
     def of_ensemble(
@@ -371,7 +382,7 @@ class Booster(LoadedBooster):
         """Raise: new leaf values from rows have to be accounted for."""
         raise RefusedError(
             _TRAIN.format("Booster.refit")
-            + " To do so privately, dpboost.refit_leaves pays for new leaf values from a budget."
+            + " To do so privately, dpboost.refit_leaves releases new leaf values under a budget."
         )
 
     def add_valid(self, *args: Any, **kwargs: Any) -> NoReturn:

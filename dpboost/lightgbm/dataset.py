@@ -103,7 +103,8 @@ class Dataset(BudgetCarrier, UnbinnedDataset):
             raise InvalidParameterError(
                 f"The 'data' argument of Dataset is the path {os.fspath(data)!r}, and a Dataset "
                 "reads no file: read it first, for instance by pandas.read_csv(path, dtype=...) or "
-                "pyarrow.dataset.dataset(path), and pass the table."
+                "pyarrow.dataset.dataset(path), and pass the table. A binary file of LightGBM has "
+                "no rows, but bins that were made of them without privacy: keep the table itself."
             )
         super().__init__(
             data,
@@ -280,7 +281,11 @@ class Dataset(BudgetCarrier, UnbinnedDataset):
 
     def save_binary(self, filename: Any) -> NoReturn:
         """Raise: LightGBM's binary files hold binned rows."""
-        raise RefusedError("A dpboost.Dataset is not binned and has no binary file.")
+        raise RefusedError(
+            f"Dataset.save_binary cannot write {os.fspath(filename)!r}: a dpboost.Dataset is not "
+            "binned, as bins are released by each fit. Keep the table itself, for instance by "
+            "DataFrame.to_parquet or numpy.savez, and make the Dataset of it again."
+        )
 
 
 def _different_names(own: Sequence[str], added: Sequence[str]) -> list[str]:

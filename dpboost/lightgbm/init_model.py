@@ -22,11 +22,11 @@ from dpboost.data.conform import conform
 from dpboost.data.table import Table
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import check_constraints
+from dpboost.lightgbm.model_text.parts import text_of_parts, text_parts
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Category, Column, Schema
 
-_OBJECTIVE = re.compile(r"^objective=(.*)$", re.MULTILINE)
-_BLOCK = re.compile(r"^(?=Tree=\d+$)", re.MULTILINE)
+_AVERAGES = re.compile(r"^average_output$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,8 +40,6 @@ class EarlierModel:
         What predicts: the estimator that was given, or the booster.
     report : PrivacyReport or None
         None for a model without one; what continues it is then not private.
-    objective : str
-        LightGBM's objective string.
     classes : tuple or None
         Labels in their order, where the model knows them.
     """
@@ -49,7 +47,6 @@ class EarlierModel:
     booster: Booster
     model: Any
     report: PrivacyReport | None
-    objective: str
     classes: tuple[Any, ...] | None
 
     @classmethod
@@ -83,12 +80,15 @@ class EarlierModel:
             raise _refused(init_model)
         if not hasattr(model, "ensemble_"):
             model = booster
-        objective = _OBJECTIVE.search(booster.model_to_string(num_iteration=-1))
+        if _AVERAGES.search(booster.model_to_string(num_iteration=1)):
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model whose trees are added up. Got "
+                "one of boosting='rf', which averages them: give its predictions as init_score."
+            )
         return cls(
             booster=booster,
             model=model,
             report=booster.privacy_report,
-            objective=objective.group(1) if objective else "",
             classes=None if classes is None else tuple(np.asarray(classes).tolist()),
         )
 
@@ -182,6 +182,11 @@ class EarlierModel:
             )
 
     @property
+    def n_outputs(self) -> int:
+        """Raw scores of a row."""
+        return int(self.booster.num_model_per_iteration())
+
+    @property
     def n_rounds(self) -> int:
         """Rounds of this model, each with a tree for each output."""
         return int(self.booster.current_iteration())
@@ -199,16 +204,9 @@ class EarlierModel:
 
     def prepend(self, text: str) -> str:
         """Put the trees of this model before those of a text that continues it."""
-        head, new, tail = _parts(text)
-        _, blocks, _ = _parts(self.booster.model_to_string(num_iteration=-1))
-        first = len(blocks)
-        blocks = blocks + [
-            re.sub(r"^Tree=\d+", f"Tree={first + number}", block)
-            for number, block in enumerate(new)
-        ]
-        sizes = " ".join(str(len(block.encode())) for block in blocks)
-        head = re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", head, flags=re.MULTILINE)
-        return head + "".join(blocks) + tail
+        head, new, tail = text_parts(text)
+        _, blocks, _ = text_parts(self.booster.model_to_string(num_iteration=-1))
+        return text_of_parts(head, [*blocks, *new], tail)
 
 
 def _as_doubles(X: Any) -> Any:
@@ -219,12 +217,6 @@ def _as_doubles(X: Any) -> Any:
         return X
     array = as_array(X)
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-
-
-def _parts(text: str) -> tuple[str, list[str], str]:
-    """Cut a model text in header, blocks of trees and footer."""
-    start, stop = text.index("\nTree=0\n") + 1, text.index("end of trees\n")
-    return text[:start], [block for block in _BLOCK.split(text[start:stop]) if block], text[stop:]
 
 
 def _refused(init_model: Any) -> InvalidParameterError:

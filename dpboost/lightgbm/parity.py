@@ -42,7 +42,8 @@ class Row(NamedTuple):
     ----------
     name : str
     kind : str
-        "same", "public", "private", "skipped", "refused", or for parameters what happens to them.
+        "same", "public", "private", "skipped", "no effect", "refused", or for parameters what
+        happens to them.
     note : str
     """
 
@@ -58,7 +59,7 @@ SURFACE = (
     Row("train(feval=...)", "public", "gets predictions and labels of evaluation sets"),
     Row("train(keep_training_booster=True)", "public", "keeps evaluation sets, never private rows"),
     Row("cv", "private", "secret folds; metrics of some rounds are paid, or of public_sets"),
-    Row("cv(folds=...)", "private", "their number; rows are dealt by secret coins"),
+    Row("cv(folds=...)", "private", "their number; rows are assigned at random, in secret"),
     Row("cv(feval=...)", "skipped", "nan, or of public_sets: no bound of it is known"),
     Row("cv(fpreproc=...)", "refused", "a function of all rows is covered by no bound"),
     Row("cv(eval_train_metric=True)", "skipped", "nan in each round, and one warning"),
@@ -69,7 +70,8 @@ SURFACE = (
     Row("log_evaluation", "public", ""),
     Row("record_evaluation", "public", ""),
     Row("reset_parameter(learning_rate=...)", "same", "shrinks released values"),
-    Row("reset_parameter(max_depth=...)", "refused", "costs are fixed before training"),
+    Row("reset_parameter(max_depth=...)", "no effect", "costs are fixed before training"),
+    Row("reset_parameter(objective=...)", "refused", "as num_class, boosting and metric"),
     Row("fit(eval_set=...)", "public", "one warning, one line of the report"),
     Row("fit(eval_set=[(X, y)])", "skipped", "where X, y are the training rows: nan"),
     Row("fit(eval_metric=...)", "public", "LightGBM's own metrics, or functions"),
@@ -82,8 +84,10 @@ SURFACE = (
     Row("predict(start_iteration=..., num_iteration=...)", "same", ""),
     Row("booster_.dump_model", "same", "released values only"),
     Row("booster_.trees_to_dataframe", "same", "counts add up to the released number of rows"),
+    Row("Booster(params, train_set).update", "private", "rounds are trained together, once"),
+    Row("Booster(params, train_set).rollback_one_iter", "same", "refunds nothing"),
     Row("booster_.update", "refused", "would read rows without accounting"),
-    Row("booster_.refit", "refused", "would read rows without accounting"),
+    Row("booster_.refit", "refused", "dpboost.refit_leaves charges new leaves"),
     Row("feature_importances_", "same", "from released trees; gains less their noise"),
     Row("to_lightgbm()", "same", "not in LightGBM: its own estimator or Booster, report kept"),
     Row("n_features_in_", "same", ""),

@@ -100,19 +100,27 @@ TREATMENTS: dict[str, Treatment] = {
     "deterministic": _ACCEPTED,
     "boosting": _refused(
         "only 'gbdt' is available: in the place of 'dart' set a smaller learning_rate, of 'rf' "
-        "trees_per_ensemble=n_estimators, whose trees have rows of their own",
+        "trees_per_ensemble=n_estimators, whose trees have rows of their own, and of 'goss' "
+        "recipe='dpboost', which drops the rows whose gradients are above a public bound",
         "gbdt",
         "gbrt",
     ),
     "data_sample_strategy": _refused(
-        "goss keeps the rows of large gradients, which no noise here accounts for", "bagging"
+        "which rows have the largest gradients depends on the other rows, so that no bound of one "
+        "row's part exists; recipe='dpboost' drops the rows whose gradients are above a public "
+        "bound, each for itself",
+        "bagging",
     ),
     "device_type": _refused("only 'cpu' is available", "cpu"),
     "tree_learner": _ignored("for distributed training, which is not available", "serial"),
     "boost_from_average": _ignored(
         "the start value is released by the recipe, or a public constant", True
     ),
-    "use_missing": _refused("missing values always have a bin of their own", True),
+    "use_missing": _refused(
+        "missing values always have a bin of their own; where they are to count as zeros, fill "
+        "them before fit and before predict, for instance by X.fillna(0)",
+        True,
+    ),
     # trees
     "num_leaves": _ignored("trees grow level by level: set max_depth"),
     "min_data_in_leaf": _ignored(_LEAF, 0),
@@ -121,8 +129,8 @@ TREATMENTS: dict[str, Treatment] = {
     ),
     "min_gain_to_split": _ignored("a threshold on exact gains would tell: set reg_lambda", 0),
     "bagging_fraction": _fit(
-        "rows take part in a round by secret coins; a round costs what it costs without, so that "
-        "its noise weighs more",
+        "rows take part in a round at random, in secret; a round costs the same as without, so "
+        "that its noise weighs more",
         1,
     ),
     "bagging_freq": _fit("above 0 it asks for bagging; each ensemble draws its own rows", 0),
@@ -152,7 +160,12 @@ TREATMENTS: dict[str, Treatment] = {
     "interaction_constraints": _argument(
         "interaction_constraints", "the features of a whole tree are of one group"
     ),
-    "forcedsplits_filename": _refused("forced splits are not available", None, ""),
+    "forcedsplits_filename": _refused(
+        "no tree begins with given splits; fit a model to each part of the rows that they make: "
+        "as tables of Budget.disjoint these fits cost together what the dearest of them does",
+        None,
+        "",
+    ),
     "feature_contri": _fit(
         "recipe='best': factor of what released gains show; a feature with 0 is never used",
         None,
@@ -170,8 +183,19 @@ TREATMENTS: dict[str, Treatment] = {
     ),
     **_all("top_rate other_rate", _GOSS),
     # bins
-    "max_bin_by_feature": _refused("declare Schema(edges=...)", None, "", ()),
-    "forcedbins_filename": _refused("declare Schema(edges=...)", None, ""),
+    "max_bin_by_feature": _refused(
+        "max_bin is for all features; declare Schema(edges={column: [...]}) of those that are to "
+        "have other bins",
+        None,
+        "",
+        (),
+    ),
+    "forcedbins_filename": _refused(
+        "declare its bounds as Schema(edges={column: [...]}), which are then all the borders of "
+        "that column: none is added from the rows",
+        None,
+        "",
+    ),
     "min_data_in_bin": _ignored("counts of bins are private"),
     "bin_construct_sample_cnt": _ignored("bins come from a noisy histogram of all rows"),
     "feature_pre_filter": _ignored("no feature is dropped by its counts", False),
@@ -184,7 +208,9 @@ TREATMENTS: dict[str, Treatment] = {
     "scale_pos_weight": Treatment(
         kind="fit", note="a public weight of the second class; for classifiers", neutral=(1,)
     ),
-    "sigmoid": _refused("only 1 is available", 1),
+    "sigmoid": _ignored(
+        "it scales raw scores alone, which are those of 1; probabilities are the same", 1
+    ),
     "reg_sqrt": _refused("transform the labels, and declare their bounds", False),
     "poisson_max_delta_step": _argument("poisson_max_delta_step"),
     "objective_seed": _SEED,

@@ -115,7 +115,7 @@ def _n_rows(X: Any) -> int:
 class LPDTRegressor(RegressorMixin, _LPDT):
     """Locally private decision tree for regression, shaped by public rows.
 
-    Public rows grow the tree. Every private row then sends one randomised report of its cell and
+    Public rows grow the tree. Every private row then sends one randomized report of its cell and
     its label, and the sums of the reports give the leaf values. Decision Tree for Locally Private
     Estimation with Public Data (LPDT); here all devices and the server are played in one process.
     For a real collection see `LPDTPartition`, `MemoisedReports` and `LPDTAggregator`.
@@ -134,7 +134,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
         least predicted error, from the public rows, epsilon and the number of private rows.
     mechanism : {"signed_cell", "unary", "response", "paper"}, default="signed_cell"
         ``signed_cell`` spends the whole epsilon on the pair of cell and label level, by the
-        better of ``unary`` (optimised unary encoding) and ``response`` (generalised randomised
+        better of ``unary`` (optimized unary encoding) and ``response`` (generalized randomized
         response); ``paper`` splits it between two bits and a noisy label.
     n_levels : int, default=None
         Levels that a report rounds the label to without bias, 2 to 64; 2 is a sign. None: chosen

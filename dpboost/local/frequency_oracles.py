@@ -59,7 +59,7 @@ class _Oracle:
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralisedResponse(_Oracle):
-    r"""Generalised randomised response: the own symbol, or any other one.
+    r"""Generalized randomized response: the own symbol, or any other one.
 
     Warner 1965; Kairouz, Bonawitz, Ramage, Discrete Distribution Estimation under Local Privacy,
     ICML 2016, equation 6.
@@ -86,7 +86,7 @@ class GeneralisedResponse(_Oracle):
     An unbiased count has variance :math:`q (1 - q) / (p - q)^2` for each record of another symbol.
     """
 
-    name: ClassVar[str] = "generalised randomised response"
+    name: ClassVar[str] = "generalized randomized response"
 
     def __post_init__(self) -> None:
         if self.n_symbols * self.other_units > ONE:
@@ -174,7 +174,7 @@ class GeneralisedResponse(_Oracle):
 
 @dataclass(frozen=True, kw_only=True)
 class UnaryEncoding(_Oracle):
-    r"""Optimised unary encoding: a bit for each symbol, tossed apart.
+    r"""Optimized unary encoding: a bit for each symbol, tossed apart.
 
     Wang, Blocki, Li, Jha, Locally Differentially Private Protocols for Frequency Estimation,
     USENIX Security 2017, section 4.3.
@@ -195,7 +195,7 @@ class UnaryEncoding(_Oracle):
     symbol, independently for each symbol.
     """
 
-    name: ClassVar[str] = "optimised unary encoding"
+    name: ClassVar[str] = "optimized unary encoding"
 
     @cached_property
     def other_units(self) -> int:

@@ -39,7 +39,7 @@ _LABEL_BOUND = Sensitivity(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PaperReports(Randomiser):
-    r"""Randomised response on every bit of the one-hot cell, Laplace noise on the label.
+    r"""Randomized response on every bit of the one-hot cell, Laplace noise on the label.
 
     Decision Tree for Locally Private Estimation with Public Data, equations 3 and 4. A quarter
     of epsilon for each of the two bits in which records can differ, half of it for the label.
@@ -75,7 +75,7 @@ class PaperReports(Randomiser):
     labels: NumericLabels
     n_cells: int
 
-    name: ClassVar[str] = "randomised response of the cell and discrete Laplace of the label"
+    name: ClassVar[str] = "randomized response of the cell and discrete Laplace of the label"
 
     @property
     def epsilon(self) -> Epsilon:
@@ -174,7 +174,7 @@ class PaperReports(Randomiser):
             raise MalformedReportError("A report holds a label that no device can have drawn.")
 
     def new_totals(self) -> NDArray[np.int64]:
-        """Return the totals of no reports: ones and labelled ones of each cell, and all labels."""
+        """Return the totals of no reports: ones and labeled ones of each cell, and all labels."""
         return np.zeros(2 * self.n_cells + 1, dtype=np.int64)
 
     def add(self, payload: NDArray[np.uint8], totals: NDArray[np.int64]) -> None:

@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from dpboost._utils.private_files import open_private
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.local.collection import ReportPlan
 from dpboost.local.partition import LPDTPartition
@@ -137,7 +138,7 @@ class ReportFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path).absolute()
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+        os.close(open_private(self._path))
         try:
             with closing(self._open()) as database:
                 database.execute(

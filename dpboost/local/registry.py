@@ -25,8 +25,8 @@ def find_randomiser(
     Parameters
     ----------
     mechanism : {"signed_cell", "unary", "response", "paper"}
-        ``unary`` and ``response`` report pairs of cell and label level by optimised unary encoding
-        or generalised randomised response; ``signed_cell`` takes the one with the lower variance;
+        ``unary`` and ``response`` report pairs of cell and label level by optimized unary encoding
+        or generalized randomized response; ``signed_cell`` takes the one with the lower variance;
         ``paper`` is that of the LPDT paper.
     owner : str
         Name of the caller in error messages.
@@ -58,7 +58,7 @@ def find_randomiser(
 
 
 def response_is_better(n_symbols: int, epsilon: Epsilon) -> bool:
-    r"""Return whether generalised randomised response has the lower variance.
+    r"""Return whether generalized randomized response has the lower variance.
 
     Its variance :math:`(K - 2 + e^\varepsilon) / (e^\varepsilon - 1)^2` is below the
     :math:`4 e^\varepsilon / (e^\varepsilon - 1)^2` of unary encoding for

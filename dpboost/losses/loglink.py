@@ -192,7 +192,8 @@ class LogLinkLoss(TabulatedLoss):
         ones, are clipped like any other outside the bounds: an error would tell of them.
         """
         labels = np.clip(np.asarray(y, dtype=np.float64), self.lower, self.upper)
-        return to_integer_units(labels / self.upper * 2**LABEL_BITS, 0, 2**LABEL_BITS)
+        lowest = round(self.lower / self.upper * 2**LABEL_BITS)
+        return to_integer_units(labels / self.upper * 2**LABEL_BITS, lowest, 2**LABEL_BITS)
 
     def scaled_labels(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Labels in units of the upper bound."""

@@ -100,7 +100,7 @@ class OneVsRestLoss(NewtonLoss):
         return SoftmaxLoss(n_outputs=self.n_outputs).encode_labels(y)
 
     def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probability of each class against the rest, not normalised, as LightGBM's."""
+        """Probability of each class against the rest, not normalized, as LightGBM's."""
         out = np.empty(np.shape(raw), dtype=np.float64)
         predict.logistic(np.ascontiguousarray(raw, dtype=np.float64).ravel(), out.ravel())
         return out

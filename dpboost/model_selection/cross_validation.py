@@ -28,6 +28,7 @@ from dpboost._utils.validation import InvalidParameterError, RefusedError, check
 from dpboost._utils.warnings import of_table, one_warning, warn_once, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
+from dpboost.budgeting.windows import Window
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
 from dpboost.data.evaluation_rows import is_training_set
@@ -140,7 +141,7 @@ def cv(
     *,
     public_sets: Any = None,
     metric_rounds: int | str = METRIC_ROUNDS,
-    budget: Budget | DisjointTable | None = None,
+    budget: Budget | DisjointTable | Window | None = None,
     fraction: Any = None,
 ) -> CVResults:
     """Cross-validate privately: all fits and metrics are one mechanism.
@@ -240,10 +241,18 @@ def cv(
         if isinstance(train_set, lightgbm.Dataset) and is_training_set(each, train_set):
             raise RefusedError(
                 "The training set is among public_sets, which anybody may see: leave it out, and "
-                "metrics are paid for; or give rows that are public."
+                "metrics are released privately; or give rows that are public."
             )
-    belongs = (getattr(train_set, "data", None),)
-    taken = claim(budget, fraction, what="cv", call="cv", belongs=belongs, carrier=train_set)
+    rows = getattr(train_set, "data", None)
+    taken = claim(
+        budget,
+        fraction,
+        what="cv",
+        rows=train_set if rows is None else rows,
+        call="cv",
+        belongs=(rows,),
+        carrier=train_set,
+    )
     with without_advice(is_silent(chosen)):
         run = _Run(
             chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks, taken
@@ -253,7 +262,7 @@ def cv(
         if eval_train_metric:
             run.remarks.append(
                 "eval_train_metric: metrics of the training rows are nan, as each is a query of "
-                "its own and not paid for"
+                "its own, without a charge"
             )
             run.of_training = True
         return run.results(return_cvbooster)
@@ -328,7 +337,8 @@ class _Run:
             assume_public=self.privacy.assume_public,
             nominal=nominal_columns(columns, self.table, self.privacy.schema, "cv"),
             epsilon=self.privacy.epsilon,
-            delta=self.privacy.delta,
+            delta=self.privacy.learning_delta,
+            why=self.privacy.why_no_names,
         )
         of_table(facts.key)
         warn_of_sum(self.privacy, facts)
@@ -538,7 +548,8 @@ class _Run:
         inner = replace(self.privacy, part=None).accountant(self.recipe)
         left = self._delta_left(ledger, fits)
         fact = (
-            f"{self.n_folds} folds by secret coins; a row is in {self.n_folds - 1} fits and in "
+            f"{self.n_folds} folds by secret random assignment; a row is in "
+            f"{self.n_folds - 1} fits and in "
             f"{'one metric' if self.asked else 'no metric: those are of public rows'}"
         )
         own = PrivacyReport.from_ledger(

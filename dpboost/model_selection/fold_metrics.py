@@ -101,8 +101,8 @@ def fold_metrics(asked: Sequence[str], *, classifier: bool, quantile: bool) -> l
         if name not in known:
             own = dict.fromkeys(each.name for each in known.values())
             raise RefusedError(
-                f"The metric {name!r} cannot be paid for: it is none of an evaluation of this "
-                f"task. Give one of {', '.join(own)}, or public rows in public_sets."
+                f"The metric {name!r} cannot be released privately: it is none of an evaluation of "
+                f"this task. Give one of {', '.join(own)}, or public rows in public_sets."
             )
     return list(dict.fromkeys(known[name] for name in asked))
 

@@ -103,15 +103,15 @@ def number_of_folds(folds: Any, n_folds: int) -> tuple[int, str | None]:
         number = int(folds.n_splits)
     elif hasattr(folds, "split") or isinstance(folds, str) or not hasattr(folds, "__iter__"):
         raise RefusedError(
-            f"The 'folds' argument of cv cannot be {type(folds).__name__}: rows are dealt by "
-            "secret coins, not by groups or time. Give nfold; where groups are users, "
+            f"The 'folds' argument of cv cannot be {type(folds).__name__}: rows are assigned "
+            "at random, in secret, not by groups or time. Give nfold; where groups are users, "
             "rows_per_user and Dataset(..., user_ids=...) keep the rows of each in one fold."
         )
     else:
         number = sum(1 for _ in folds)
     return number, (
-        f"folds: rows are dealt into {number} folds by secret coins, as a choice of folds would "
-        "tell of the rows; which rows the given ones hold is not followed"
+        f"folds: rows are assigned to {number} folds at random, in secret, as a choice of folds "
+        "would reveal rows; which rows the given ones hold is not followed"
     )
 
 

@@ -20,6 +20,7 @@ from sklearn.metrics import (
 )
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from dpboost._utils.displays import data_frame, html_table, new_axes
 from dpboost._utils.validation import (
     InvalidParameterError,
     check_choice,
@@ -34,8 +35,9 @@ from dpboost.data.labels import check_same_length, read_class_labels, read_regre
 from dpboost.data.users import take_rows
 from dpboost.estimators.base import PrivateEstimator
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
-from dpboost.privacy.accounting import GDPAccountant
-from dpboost.privacy.exact_arithmetic import as_fraction, epsilon_of
+from dpboost.model_selection.planned_guarantee import planned_capacity, planned_guarantee
+from dpboost.privacy.exact_arithmetic import number_of
+from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 from dpboost.schema import Schema
 
 Array = NDArray[np.float64]
@@ -70,6 +72,9 @@ class Forecast:
         Standard deviation, in rows, of the noise of one number of rows that all of epsilon is
         spent on. What a model learns from fewer rows than that is noise whatever the data are.
 
+    guarantees : tuple of EpsilonExplanation
+        What the report of the fit will say of an attacker.
+
     Examples
     --------
     >>> from dpboost import forecast
@@ -87,15 +92,10 @@ class Forecast:
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     hidden_rows: tuple[float, ...] = ()
+    guarantees: tuple[EpsilonExplanation, ...] = ()
 
     def __str__(self) -> str:
-        head = f"{self.n_rows} rows"
-        if self.metric is None:
-            head += (
-                ": no public rows were given (like=...), so this is only noise against the number "
-                "of rows. How good a model will be depends on the data as well."
-            )
-        lines = [head, f"{'epsilon':>9}  {'noise, in rows':>14}" + f"  {self.metric or ''}"]
+        lines = [self._head, f"{'epsilon':>9}  {'noise, in rows':>14}" + f"  {self.metric or ''}"]
         for position, epsilon in enumerate(self.epsilon):
             line = f"{epsilon:9g}  {self.hidden_rows[position]:14.3g}"
             if self.metric is not None:
@@ -105,6 +105,50 @@ class Forecast:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        head: tuple[str, ...] = ("epsilon", "noise, in rows")
+        rows: list[tuple[str, ...]] = [
+            (f"{epsilon:g}", f"{rows:.3g}")
+            for epsilon, rows in zip(self.epsilon, self.hidden_rows, strict=True)
+        ]
+        if self.metric is not None:
+            head = (*head, self.metric, "nine fits of ten")
+            rows = [
+                (*row, f"{value:.4g}", f"{low:.3g} to {high:.3g}")
+                for row, value, low, high in zip(rows, self.value, self.low, self.high, strict=True)
+            ]
+        return html_table(head, rows, caption=self._head, numbers=frozenset(range(len(head))))
+
+    def to_frame(self) -> Any:
+        """Return a data frame: a line for each epsilon.
+
+        Returns
+        -------
+        DataFrame
+            With ``epsilon``, ``hidden_rows``, and with public rows ``value``, ``low`` and
+            ``high``.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        columns = ["epsilon", "hidden_rows", "value", "low", "high"]
+        columns = columns[:2] if self.metric is None else columns
+        rows = zip(*(getattr(self, name) for name in columns), strict=True)
+        return data_frame("Forecast", columns, rows)
+
+    @property
+    def _head(self) -> str:
+        head = f"{self.n_rows} rows"
+        if self.metric is None:
+            head += (
+                ": no public rows were given (like=...), so this is only noise against the number "
+                "of rows. How good a model will be depends on the data as well."
+            )
+        return head
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the metric against epsilon with its band; without public rows noise over rows.
@@ -123,14 +167,7 @@ class Forecast:
         ImportError
             Where matplotlib is not installed.
         """
-        if ax is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError as error:
-                raise ImportError(
-                    "plot() needs matplotlib: pip install 'dpboost[plot]'."
-                ) from error
-            ax = pyplot.subplots()[1]
+        ax = new_axes("Forecast.plot()", ax)
         if self.metric is None:
             shares = [rows / self.n_rows for rows in self.hidden_rows]
             ax.plot(self.epsilon, shares, marker=".")
@@ -220,17 +257,23 @@ def forecast(
         raise refuse("epsilon", "forecast", "a list with a number", list(epsilon))
     if is_open(estimator):
         raise InvalidParameterError(
-            "forecast fits models to public rows, which no budget pays for: call it outside of "
-            "`with Budget(...)`, with an estimator that was not pickled inside."
+            "forecast fits models to public rows, which no budget is charged for: call it "
+            "outside of `with Budget(...)`, with an estimator that was not pickled inside."
         )
     declared = Schema.coerce(schema)
     planned = _planned(estimator, declared)
     delta = float(planned.delta)
-    hidden = tuple(_hidden_rows(each, delta) for each in asked)
+    terms = (planned.recipe, planned.rows_per_user)
+    hidden = tuple(_hidden_rows(each, delta, *terms) for each in asked)
+    guarantees = tuple(
+        planned_guarantee(terms[0], each, delta, terms[1], "forecast") for each in asked
+    )
     if like is None:
         if metric is not None:
             raise refuse("metric", "forecast", "None without public rows in 'like'", metric)
-        return Forecast(metric=None, n_rows=size, epsilon=asked, hidden_rows=hidden)
+        return Forecast(
+            metric=None, n_rows=size, epsilon=asked, hidden_rows=hidden, guarantees=guarantees
+        )
     names = _CLASS_METRICS if is_classifier(planned) else _NUMBER_METRICS
     name = check_choice("metric", "forecast", metric or names[0], names)
     X, y = _public_rows(like, planned)
@@ -253,6 +296,7 @@ def forecast(
         low=low,
         high=high,
         hidden_rows=hidden,
+        guarantees=guarantees,
     )
 
 
@@ -265,16 +309,14 @@ def _planned(estimator: Any, schema: Schema) -> Any:
     return clone(estimator)
 
 
-def _hidden_rows(epsilon: float, delta: float) -> float:
+def _hidden_rows(epsilon: float, delta: float, recipe: Any, rows_per_user: int | None) -> float:
     """Return the deviation of the noise of one count that the whole of epsilon is spent on."""
-    laplace = math.sqrt(2) / epsilon
-    if delta == 0:
-        return laplace
-    whole = GDPAccountant().capacity(
-        epsilon_of(as_fraction("epsilon", "forecast", epsilon)),
-        as_fraction("delta", "forecast", delta),
-    )
-    return 1 / math.sqrt(float(whole)) if whole else laplace
+    measure, capacity = planned_capacity(recipe, epsilon, delta, rows_per_user, "forecast")
+    whole = float(number_of(capacity))
+    if not whole:
+        return math.inf
+    deviations = {"mu squared": 1 / math.sqrt(whole), "rho": 1 / math.sqrt(2 * whole)}
+    return deviations.get(measure, math.sqrt(2) / whole)
 
 
 def _public_rows(like: Any, estimator: Any) -> tuple[Any, NDArray[Any]]:

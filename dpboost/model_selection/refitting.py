@@ -13,6 +13,7 @@ from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
+from dpboost.budgeting.windows import Window
 from dpboost.data.batches import is_batched
 from dpboost.data.users import sample_rows, take_rows
 from dpboost.estimators.base import PrivateEstimator
@@ -53,7 +54,7 @@ def refit_leaves(
     X: Any,
     y: Any,
     *,
-    budget: Budget | DisjointTable | None = None,
+    budget: Budget | DisjointTable | Window | None = None,
     fraction: Any = None,
     user_ids: Any = None,
 ) -> Any:
@@ -112,7 +113,7 @@ def refit_leaves(
         raise InvalidParameterError(
             f"The 'X' argument of {owner} must be in memory, not batches or Dask collections."
         )
-    taken = claim(budget, fraction, what=owner, call=owner, belongs=(X,), carrier=model)
+    taken = claim(budget, fraction, what=owner, rows=X, call=owner, belongs=(X,), carrier=model)
     if taken is None:
         raise InvalidParameterError(
             f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
@@ -184,7 +185,7 @@ def _hyperparameters(model: Any) -> BestParameters:
     return BestParameters(**{name: getattr(model, f"{name}_") for name in names}, **controls)
 
 
-# A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
+# A numpy warning about an odd cell (an overflow, a signaling NaN) would tell that there is one.
 @np.errstate(all="ignore")
 def _refit(
     model: Any,

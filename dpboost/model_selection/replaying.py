@@ -245,8 +245,12 @@ def _open_budget(call: Call, arguments: dict[str, Any], rows: RowsInstead) -> No
         return
     budget = Budget.of_terms(terms["terms"])
     arguments["fraction"] = Fraction(terms["fraction"])
+    if "measure" in terms:
+        budget.count_in(terms["measure"])
     name = terms["disjoint"]
     arguments["budget"] = budget if name is None else budget.disjoint(name)
+    if "periods" in terms:
+        arguments["budget"] = budget.window(*terms["periods"])
     held = call.facts.get("held")
     if held is not None:
         labels = rows.labels(call.labels)

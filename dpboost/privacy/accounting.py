@@ -171,7 +171,7 @@ def _epsilon_of_rho(rho: float, delta: float) -> tuple[float, float]:
         alpha = 1 + excess
         return alpha * rho + (-math.log(delta) - math.log(alpha)) / excess - math.log1p(1 / excess)
 
-    # The textbook's alpha minimises all but the last two terms: the search starts around it.
+    # The textbook's alpha minimizes all but the last two terms: the search starts around it.
     middle = math.log(max(-math.log(delta), 1e-3) / rho) / 2
     found = minimize_scalar(at, bounds=(middle - 8, middle + 8), method="bounded")
     best, order = min((float(found.fun), float(found.x)), (at(middle), middle))

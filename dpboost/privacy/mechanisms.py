@@ -189,7 +189,7 @@ def _written_out(value: NDArray[np.int64] | ScoreRuns) -> NDArray[np.int64]:
 class ExponentialMechanism(_Selection):
     r"""Choose candidate :math:`i` with probability proportional to exp(epsilon score_i / range).
 
-    The normalised weight of a candidate moves by at most the factor exp(epsilon) between
+    The normalized weight of a candidate moves by at most the factor exp(epsilon) between
     neighbours: numerator and denominator by the largest and smallest change of any score.
     McSherry and Talwar, FOCS 2007, in the bounded-range form of Dong, Durfee, Rogers, ICML 2020.
 
@@ -392,7 +392,7 @@ class DiscreteLaplace(_PureMechanism):
     def tail(self, bound: Sensitivity, probability: Fraction) -> int:
         r"""Return the least ``t >= 1`` with ``P(noise >= t) <= probability``.
 
-        With :math:`p` the ratio of neighbouring probabilities,
+        With :math:`p` the ratio of neighboring probabilities,
         :math:`P(X \ge t) = p^t / (1 + p)`: up to twice the :math:`p^t / 2` of the continuous law.
         """
         if isinstance(self.epsilon, float):

@@ -1,4 +1,4 @@
-"""The neighbouring relation: which two tables must be hard to tell apart."""
+"""The neighboring relation: which two tables must be hard to tell apart."""
 
 from __future__ import annotations
 

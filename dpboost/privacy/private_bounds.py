@@ -1,7 +1,7 @@
 """Learning the bounds of private numbers, where nobody declared them.
 
 Noisy counts over 257 cells that are the same for every table: zero, and the intervals between
-neighbouring powers of two of either sign, 2^-64 to 2^64. A bound is the edge of a cell that holds
+neighboring powers of two of either sign, 2^-64 to 2^64. A bound is the edge of a cell that holds
 enough rows, never a value of the table. Where labels lie inside such bounds, or inside declared
 ones, `dpboost.training.label_range` finds. Proof: docs/proofs/learned-bounds.md.
 """

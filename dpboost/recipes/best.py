@@ -74,7 +74,7 @@ from dpboost.trees.tree import Tree
 
 # Beyond this epsilon a Gaussian release may need less noise than the lattice allows.
 LARGEST_GDP_EPSILON = 10.0
-# A leaf is regularised by the standard deviation of the noise of its hessian sum, within these.
+# A leaf is regularized by the standard deviation of the noise of its hessian sum, within these.
 LEAST_LAMBDA, MOST_LAMBDA = 5.0, 100.0
 # The part of the rounds that may cut one feature each before others follow.
 MOST_ALONE = 0.6
@@ -186,7 +186,7 @@ def _schedule(hyper: BestParameters) -> Schedule:
 
 
 def _rules(facts: PublicFacts) -> dict[str, Any]:
-    """Return the rules for all, or for all but the regularisation, which their noise decides."""
+    """Return the rules for all, or for all but the regularization, which their noise decides."""
     names = BestParameters.names()
     rules = {name: value for name, value in rules_of(facts).items() if name in names}
     loss = facts.loss
@@ -303,7 +303,7 @@ def build_refit(
     Parameters
     ----------
     hyper : Hyperparameters
-        Of the fit that made the trees; the regularisation follows the noise of this one.
+        Of the fit that made the trees; the regularization follows the noise of this one.
     facts : PublicFacts
         Of this fit.
     trees : sequence of Tree

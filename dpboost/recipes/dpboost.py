@@ -14,7 +14,7 @@ Deviations, each of which makes the stated guarantee true or tighter:
   the bounded sensitivity that real hessians would not give.
 
 What the user leaves open follows a rule of public numbers: one ensemble of a few shallow trees,
-and a regularisation so large that the noise of a leaf is a tenth of what its rows can say. With the
+and a regularization so large that the noise of a leaf is a tenth of what its rows can say. With the
 values of the paper's experiments, which ``preset="paper"`` brings back, that noise is larger than
 any leaf at the budgets that people use.
 """
@@ -47,11 +47,11 @@ from dpboost.trees.gain import UNITS_PER_GAIN, GradientGain
 #: What the recipe sets itself: trees, their depth, and the shrinkage, which deals the rows too.
 N_TREES, DEPTH, LEARNING_RATE = 20, 3, 0.2
 
-#: Regularisation times epsilon. A leaf's noise then has a deviation of about a tenth of the
+#: Regularization times epsilon. A leaf's noise then has a deviation of about a tenth of the
 #: gradient's bound, whatever the budget.
 LAMBDA_TIMES_EPSILON = 30.0
 
-#: The least regularisation, where the budget buys leaves without such noise, and the largest.
+#: The least regularization, where the budget buys leaves without such noise, and the largest.
 LEAST_LAMBDA, LARGEST_LAMBDA = 0.1, 1e6
 
 
@@ -264,7 +264,7 @@ def baseline(
 
 
 def own_values(given: Given) -> DPBoostParameters:
-    """Return what the user has set and the recipe's values, of which the least regularisation."""
+    """Return what the user has set and the recipe's values, of which the least regularization."""
     if "preset" in given:
         return replace(DPBoostParameters(), **given)
     n_trees: int = given.get("n_estimators", N_TREES)

@@ -41,8 +41,8 @@ def best_true_positive_rate(
     float
         In [false_positive_rate, 1], rounded up at four digits.
     """
-    rate = _true_positive_rate(false_positive_rate, epsilon, delta, mu)
-    return _up(min(rate * (1 + 2e-6), 1.0))
+    rate = true_positive_bound(false_positive_rate, epsilon, delta, mu)
+    return up(min(rate * SLACK, 1.0))
 
 
 def membership_advantage(*, epsilon: float, delta: float, mu: float | None = None) -> float:
@@ -63,7 +63,7 @@ def membership_advantage(*, epsilon: float, delta: float, mu: float | None = Non
     advantage += delta * (1 - advantage)
     if mu is not None:
         advantage = min(advantage, 2 * float(ndtr(mu / 2)) - 1 + delta)
-    return _up(min(advantage + 2e-6, 1.0))
+    return up(min(advantage + 2e-6, 1.0))
 
 
 def posterior(prior: float, *, epsilon: float, delta: float, mu: float | None = None) -> float:
@@ -85,14 +85,29 @@ def posterior(prior: float, *, epsilon: float, delta: float, mu: float | None = 
         :func:`best_true_positive_rate`. Rounded up at four digits.
     """
     if delta == 0:
-        odds = prior / (1 - prior) * math.exp(min(epsilon, 700.0))
-        return _up(min(odds / (1 + odds), 1.0))
+        odds = prior / (1 - prior) * math.exp(min(epsilon, LARGEST))
+        return up(min(odds / (1 + odds), 1.0))
     rate = best_true_positive_rate(0.01, epsilon=epsilon, delta=delta, mu=mu)
-    return _up(prior * rate / (prior * rate + (1 - prior) * 0.01))
+    return up(prior * rate / (prior * rate + (1 - prior) * 0.01))
 
 
-def _true_positive_rate(alpha: float, epsilon: float, delta: float, mu: float | None) -> float:
-    factor = math.exp(min(epsilon, 700.0))
+#: What discrete noise may give beyond the Gaussian law.
+SLACK = 1 + 2e-6
+#: Beyond this epsilon a guarantee bounds nothing that a double can show.
+LARGEST = 700.0
+
+
+def true_positive_bound(alpha: float, epsilon: float, delta: float, mu: float | None) -> float:
+    """Return the largest true-positive rate of any attacker at a false-positive rate.
+
+    Parameters
+    ----------
+    alpha : float
+        The false-positive rate, in [0, 1].
+    epsilon, delta, mu : float
+        As in :func:`best_true_positive_rate`.
+    """
+    factor = math.exp(min(epsilon, LARGEST))
     best = min(delta + factor * alpha, 1 - (1 - delta - alpha) / factor, 1.0)
     if mu is None or delta + alpha >= 1:
         return best
@@ -100,8 +115,8 @@ def _true_positive_rate(alpha: float, epsilon: float, delta: float, mu: float | 
     return min(best, 1 - missed)
 
 
-def _up(value: float) -> float:
-    """Round up at four significant digits; no rate is above 1."""
+def up(value: float) -> float:
+    """Round a rate up at four significant digits, never above 1."""
     if value <= 0:
         return 0.0
     digits = 3 - math.floor(math.log10(value))

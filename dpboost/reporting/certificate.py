@@ -16,14 +16,13 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost._utils.version import __version__
 from dpboost.reporting import audit_record
 from dpboost.reporting.attacker import best_true_positive_rate, membership_advantage, posterior
-from dpboost.reporting.document import Answers, Block, Document, Grid, Heading
-from dpboost.reporting.plain_words import assumptions, from_whom, who
-from dpboost.reporting.proof_pages import FOLDER, MACHINE_CHECKED, pages_of
-from dpboost.reporting.terms import ReportTerms
+from dpboost.reporting.plain_words import from_whom, who
+from dpboost.reporting.proof_pages import MACHINE_CHECKED, pages_of
+from dpboost.reporting.released_scores import listed_scores
+from dpboost.reporting.standards import asked_for
+from dpboost.reporting.terms import AFTER_THE_FIT, ReportTerms
 
 NOT_STATED = "not stated by the user"
-# What an audit left out, as the printed page lists it.
-_MOST_LISTED = 4
 # What only the user knows, by group; the answers are free text.
 STATED = {
     "data": ("data_name", "data_period", "data_schema"),
@@ -43,6 +42,7 @@ def certificate(
     model: Any = None,
     stated: Mapping[str, str] | None = None,
     budget: Mapping[str, Any] | None = None,
+    scores: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """Make the record of a model.
 
@@ -56,6 +56,8 @@ def certificate(
     budget : mapping, optional
         Terms and all lines of the budget, as ``Budget.record`` returns them. Otherwise the
         lines of the fit alone are listed.
+    scores : sequence of Evaluation, or of paths
+        Released scores of the model, or files of theirs.
 
     Returns
     -------
@@ -65,7 +67,8 @@ def certificate(
     Raises
     ------
     InvalidParameterError
-        For a model without text, and for unknown names or values that are no text.
+        For a model without text, unknown names or values that are no text, and scores of another
+        model or without one.
     """
     said = _checked(stated)
     version, build, audit = __version__, build_hash(), audit_record.stored()
@@ -75,6 +78,10 @@ def certificate(
     own_epsilon, own_delta = report.own
     mu = report.mu
     accounting = _accounting(report, budget)
+    digest = NOT_STATED if model is None else model_hash(model)
+    if scores and model is None:
+        raise refuse("model", "certificate", "given with scores, which are of a model", None)
+    listed = listed_scores(scores, digest, report.budget)
     return {
         "identity": {
             "library": "dpboost",
@@ -82,7 +89,8 @@ def certificate(
             "build_sha256": build,
             "recipe": str(facts.get("recipe", NOT_STATED)),
             "issued": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "model_sha256": NOT_STATED if model is None else _model_hash(model),
+            "model_sha256": digest,
+            **({"after_the_fit": str(facts[AFTER_THE_FIT])} if AFTER_THE_FIT in facts else {}),
         },
         "claim": {
             "private": report.private,
@@ -116,7 +124,10 @@ def certificate(
             ],
         },
         "accounting": accounting,
-        "meaning": _meaning(epsilon, delta, mu) if report.private else None,
+        "meaning": _meaning(own_epsilon, own_delta, mu) if report.private else None,
+        "meaning_of_the_budget": _meaning(epsilon, delta, None)
+        if report.private and report.own != report.total
+        else None,
         "conditions": {
             "assumed_public": list(report.assumed_public),
             "declared_public": str(facts.get("declared public", "nothing")),
@@ -155,15 +166,19 @@ def certificate(
             "the_process_itself": "not covered",
             **said["outside_the_guarantee"],
         },
-        "utility_and_bias": _scores(accounting),
+        "utility_and_bias": _scores(accounting, listed=bool(listed)),
+        "scores": listed,
         "data": said["data"],
         "approval": said["approval"],
         "life": said["life"],
+        "asked_for": asked_for(),
     }
 
 
-def _scores(accounting: Mapping[str, Any] | None) -> str:
+def _scores(accounting: Mapping[str, Any] | None, *, listed: bool) -> str:
     """Say which scores of the table's rows were released under the budget of the fit."""
+    if listed:
+        return "listed, with intervals of 95 %, and with what each evaluation spent"
     budget = None if accounting is None else accounting["budget"]
     if budget is None:
         return "no score is a part of this guarantee: the fit belongs to no budget"
@@ -181,96 +196,6 @@ def schema() -> dict[str, Any]:
     text = resources.files(__package__).joinpath("certificate.schema.json").read_text("utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
-
-
-def _claims(claim: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the guarantee, and that of the model alone where it is a part of a budget."""
-    if claim.get("own_epsilon", claim["epsilon"]) == claim["epsilon"]:
-        return (claim["sentence"],)
-    delta = f", delta = {claim['own_delta']:.6g}" if claim["own_delta"] else ""
-    alone = f"This model by itself: epsilon = {claim['own_epsilon']:.6g}{delta}."
-    return (f"Everything under the budget together: {claim['sentence']}", alone)
-
-
-def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Document:
-    """Write a certificate down for one printed page.
-
-    Parameters
-    ----------
-    report : PrivacyReport
-    record : mapping
-        As `certificate` makes it.
-
-    Returns
-    -------
-    Document
-    """
-    identity, claim, audit = record["identity"], record["claim"], record["correctness"]["audit"]
-    meaning = record["meaning"]
-    blocks: list[Block] = [
-        Answers(
-            (
-                ("Claim", _claims(claim)),
-                ("Protected", who(report)),
-                ("From whom", from_whom(report)),
-                ("Conditions", (" ".join(assumptions(report)),)),
-                ("Model", (f"SHA-256 {identity['model_sha256']}",)),
-                (
-                    "Made by",
-                    (
-                        f"dpboost {identity['version']}, recipe {identity['recipe']}; "
-                        f"issued {identity['issued']}",
-                    ),
-                ),
-                ("Audit", _of_audit(audit)),
-                ("Proofs", (f"Of every kind of release, in the sources: {FOLDER}.",)),
-                ("Checked by a computer", tuple(MACHINE_CHECKED["checked"])),
-                ("Assumed there", tuple(MACHINE_CHECKED["assumed"])),
-                ("Scores", (record["utility_and_bias"],)),
-            )
-        ),
-    ]
-    if meaning is not None:
-        rows = [(name.replace("_", " "), f"{100 * value:.4g} %") for name, value in meaning.items()]
-        head = ("At most, for any attacker", "")
-        blocks.append(Grid(head, tuple(rows), numbers=frozenset({1})))
-    for group, names in STATED.items():
-        blocks.append(Heading(f"Stated by the user: {group.replace('_', ' ')}"))
-        answers = record.get(group, {})  # certificates of earlier versions have fewer groups
-        rows = [(name.replace("_", " "), answers.get(name, NOT_STATED)) for name in names]
-        blocks.append(Grid(("question", "answer"), tuple(rows)))
-    blocks.append(Answers((("Date, signature", ("",)),)))
-    return Document("Certificate of privacy", tuple(blocks))
-
-
-def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say in lines what was audited, when, and what was not."""
-    failed = sum(check["verdict"] != "passed" for check in audit["checks"])
-    runs = sum(check["runs"] for check in audit["checks"])
-    unknown = audit["releases_not_audited"]
-    return (
-        f"Version {audit['audited_version']}, {_build(audit)}, {audit['date']}: "
-        f"{audit['verdict']}; {len(audit['checks'])} checks of {runs:,} runs, {failed} failed.",
-        f"Not audited: {_first(audit['not_audited']) or 'nothing that the run knows of'}.",
-        *([f"Releases of this model that were not audited: {'; '.join(unknown)}."] * bool(unknown)),
-        f"{audit['record']} in the sources; again by {audit['command']}.",
-    )
-
-
-def _build(audit: Mapping[str, Any]) -> str:
-    """Say whether the build that was audited is the one that made the certificate."""
-    if audit["audited_build_sha256"] is None:
-        return "of which the run does not say the build"
-    if not audit["covers_installed_build"]:
-        return "another build than the installed one"
-    return "the installed build"
-
-
-def _first(lines: Sequence[str]) -> str:
-    """List the first of many lines: the page is one sheet, and the record has all of them."""
-    more = len(lines) - _MOST_LISTED
-    listed = "; ".join(lines[:_MOST_LISTED])
-    return f"{listed}; and {more} more, in the record" if more > 0 else listed
 
 
 def _accounting(report: ReportTerms, budget: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -340,7 +265,8 @@ def _checked(stated: Mapping[str, str] | None) -> dict[str, dict[str, str]]:
     }
 
 
-def _model_hash(model: Any) -> str:
+def model_hash(model: Any) -> str:
+    """Return the SHA-256 of a model text, or of what holds it; of the file as it is saved."""
     model = getattr(model, "booster_", model)
     text = model if isinstance(model, str) else None
     if hasattr(model, "model_to_string"):

@@ -17,7 +17,7 @@ _MODELS = {"central": "Central", "parties": "Federated", "local": "Local"}
 _DETAILS = {
     "central": "One data holder trains the model on all rows and adds the noise.",
     "parties": "Data holders keep their rows. Their noisy sums are added under masks.",
-    "local": "Every device randomises its own report before it sends it.",
+    "local": "Every device randomizes its own report before it sends it.",
 }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from dpboost._utils.displays import aligned
 from dpboost._utils.files import write_atomically
 
 _WIDTH = 96
@@ -16,7 +16,7 @@ _WIDTH = 96
 _NUMBER = re.compile(
     r"\d{4}-\d\d-\d\dT[\d:+]+|(?:\b(?:epsilon|delta|mu) = )?\d+(?:\.\d+)?(?:e-?\d+)?(?: %)?"
 )
-# No colours of the reader's system, no fonts from elsewhere; one printed sheet is A4.
+# No colors of the reader's system, no fonts from elsewhere; one printed sheet is A4.
 _STYLE = """
 .dpboost { box-sizing: border-box; max-width: 52rem; margin: 0 auto; padding: 1rem;
   font: 16px/1.5 system-ui, sans-serif; color: #1a1f26; background: #fff; text-align: left; }
@@ -173,30 +173,6 @@ class Document:
             return page
         write_atomically(path, page.encode(errors="replace"))
         return None
-
-
-def aligned(rows: Sequence[tuple[str, ...]], numbers: frozenset[int]) -> list[str]:
-    """Return the lines of a table in columns.
-
-    Parameters
-    ----------
-    rows : sequence of tuple of str
-        Equally many cells each; the head among them.
-    numbers : frozenset of int
-        Columns that are set to the right.
-
-    Returns
-    -------
-    list of str
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            text.rjust(width) if column in numbers else text.ljust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _text(block: Block) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a guarantee leaves to an attacker who wants to tell two neighbouring tables apart."""
+"""What a guarantee leaves to an attacker who wants to tell two neighboring tables apart."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
-from dpboost._utils.validation import InvalidParameterError, check_real
+from dpboost._utils.validation import check_real
+from dpboost.reporting.attacker import LARGEST, SLACK, true_positive_bound, up
 
 #: The rate of wrong accusations at which the sentence tells how many are right.
 FALSE_POSITIVES = 0.01
@@ -29,10 +30,14 @@ class EpsilonExplanation:
     Parameters
     ----------
     epsilon : float or None
-        None where the guarantee is Gaussian.
+        None where only the Gaussian guarantee is known.
     delta : float
     mu : float or None
-        Of the Gaussian guarantee; None where it is (epsilon, delta).
+        Of the Gaussian guarantee; None where it is (epsilon, delta) alone. With both, either bound
+        holds, and the lesser one is told; beside the Gaussian noise a failure of probability delta
+        is then allowed for.
+    what : str
+        Of what the guarantee is, such as ``recipe='best'``; empty of a guarantee by itself.
 
     Examples
     --------
@@ -45,6 +50,7 @@ class EpsilonExplanation:
     epsilon: float | None
     delta: float
     mu: float | None
+    what: str = ""
 
     @property
     def advantage(self) -> float:
@@ -56,10 +62,11 @@ class EpsilonExplanation:
         region of Kairouz, Oh and Viswanath (ICML 2015, Theorem 2.1) meet; :math:`2 \Phi(\mu / 2)
         - 1` for a Gaussian guarantee (Dong, Roth, Su, JRSS B 2022, Section 2.2).
         """
-        if self.mu is not None:
-            return float(2 * ndtr(self.mu / 2) - 1)
         pure = math.tanh(self._epsilon / 2)
-        return pure + self.delta * (1 - pure)
+        least = pure + self.delta * (1 - pure)
+        if self.mu is None:
+            return least
+        return min(least, float(2 * ndtr(self.mu / 2) - 1 + self.delta))
 
     def true_positives(self, false_positives: float) -> float:
         r"""Return the largest rate of true positives at a rate of false positives.
@@ -87,15 +94,10 @@ class EpsilonExplanation:
         """
         owner = "EpsilonExplanation.true_positives"
         alpha = check_real("false_positives", owner, false_positives, low=0, high=1)
-        if self.mu is not None:
-            if math.isinf(self.mu):
-                return 1.0
-            return float(ndtr(ndtri(alpha) + self.mu))
-        if self._epsilon > 700:
+        without = math.inf if self.mu is None else self.mu
+        if self._epsilon > LARGEST and math.isinf(without):
             return 1.0
-        few = self.delta + math.exp(self._epsilon) * alpha
-        many = 1 - math.exp(-self._epsilon) * (1 - self.delta - alpha)
-        return min(1.0, few, many)
+        return true_positive_bound(alpha, self._epsilon, self.delta, self.mu)
 
     def posterior(self, prior: float, false_positives: float = FALSE_POSITIVES) -> float:
         r"""Return how sure an attacker may be of an accusation.
@@ -138,10 +140,10 @@ class EpsilonExplanation:
         return (
             f"{self._name}: whoever knows all other rows and sees everything released tells "
             "whether one row was in the table with an advantage of at most "
-            f"{_up(self.advantage)} over guessing (true less false positives). Accusing "
+            f"{up(self.advantage):.4g} over guessing (true less false positives). Accusing "
             f"{100 * rate:g} % of the rows that were not in it finds at most "
-            f"{_up(100 * self.true_positives(rate))} % of those that were, and turns even odds "
-            f"into at most {_up(100 * self.posterior(0.5))} %."
+            f"{_shown(self._found(rate))} of those that were, and turns even odds "
+            f"into at most {_shown(up(self.posterior(0.5)))}."
         )
 
     __repr__ = __str__
@@ -149,15 +151,13 @@ class EpsilonExplanation:
     def table(self) -> str:
         """Return the bounds at a few rates of false positives and a few priors, as text."""
         lines = [self._name, "", "false positives   true positives at most"]
-        lines += [
-            f"{100 * rate:13g} %   {_up(100 * self.true_positives(rate))} %" for rate in _RATES
-        ]
+        lines += [f"{100 * rate:13g} %   {_shown(self._found(rate))}" for rate in _RATES]
         lines += [
             "",
             f"sure before   sure after, at {100 * FALSE_POSITIVES:g} % false positives, at most",
         ]
-        lines += [f"{100 * prior:9g} %   {_up(100 * self.posterior(prior))} %" for prior in _PRIORS]
-        return "\n".join([*lines, "", f"advantage at most {_up(self.advantage)}"])
+        lines += [f"{100 * prior:9g} %   {_shown(up(self.posterior(prior)))}" for prior in _PRIORS]
+        return "\n".join([*lines, "", f"advantage at most {up(self.advantage):.4g}"])
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the largest true positives against false positives.
@@ -192,83 +192,22 @@ class EpsilonExplanation:
         ax.legend(loc="lower right")
         return ax
 
+    def _found(self, rate: float) -> float:
+        """Return the largest true positives at a rate, as the reports round them."""
+        return up(min(self.true_positives(rate) * SLACK, 1.0))
+
     @property
     def _epsilon(self) -> float:
         return math.inf if self.epsilon is None else self.epsilon
 
     @property
     def _name(self) -> str:
-        if self.mu is not None:
-            return f"mu = {self.mu:g}"
-        return f"epsilon = {self._epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else "")
+        terms = [] if self.epsilon is None else [f"epsilon = {self.epsilon:g}"]
+        terms += [f"delta = {self.delta:g}"] if self.delta else []
+        terms += [] if self.mu is None else [f"mu = {self.mu:.4g}"]
+        return ", ".join(terms) + (f" ({self.what})" if self.what else "")
 
 
-def explain_epsilon(
-    epsilon: float | None = None, delta: float = 0.0, *, mu: float | None = None
-) -> EpsilonExplanation:
-    """Say what a guarantee means to somebody who wants to know whether a row was there.
-
-    Parameters
-    ----------
-    epsilon : float, optional
-        Of a pure or an (epsilon, delta) guarantee, not negative; ``inf`` promises nothing.
-    delta : float, default=0.0
-        In [0, 1).
-    mu : float, optional
-        Of a Gaussian guarantee, instead of ``epsilon``: it says more than any one pair of
-        epsilon and delta that follows from it.
-
-    Returns
-    -------
-    EpsilonExplanation
-        A sentence as text, numbers by its methods, ``table()`` and ``plot()``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If not exactly one of epsilon and mu is given, delta is given with mu, or a number is
-        outside its domain.
-
-    Privacy
-    -------
-    Looks at no row.
-
-    References
-    ----------
-    P. Kairouz, S. Oh, P. Viswanath, The Composition Theorem for Differential Privacy, ICML 2015.
-
-    J. Dong, A. Roth, W. J. Su, Gaussian Differential Privacy, Journal of the Royal Statistical
-    Society B 84, 2022.
-
-    Examples
-    --------
-    >>> from dpboost import explain_epsilon
-    >>> round(explain_epsilon(1.0).advantage, 3)
-    0.462
-    """
-    owner = "explain_epsilon"
-    if (epsilon is None) == (mu is None):
-        raise InvalidParameterError(
-            f"{owner} takes either epsilon, with or without delta, or mu. "
-            f"Got epsilon={epsilon!r} and mu={mu!r} instead."
-        )
-    failure = check_real("delta", owner, delta, low=0, high=1, high_open=True)
-    if mu is None:
-        number = check_real("epsilon", owner, epsilon, low=0, infinite=True)
-        return EpsilonExplanation(epsilon=number, delta=failure, mu=None)
-    if failure:
-        raise InvalidParameterError(
-            f"{owner} takes no delta together with mu, which promises something at every delta. "
-            f"Got delta={delta!r} instead."
-        )
-    number = check_real("mu", owner, mu, low=0, infinite=True)
-    return EpsilonExplanation(epsilon=None, delta=0.0, mu=number)
-
-
-def _up(value: float) -> str:
-    """Write a bound with three digits, rounded up; a 1 that rounding made stays below 1."""
-    if value <= 0:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(value)))
-    rounded = math.ceil(value * 10**digits * (1 - 1e-12)) / 10**digits
-    return f"{rounded:.{digits}f}"
+def _shown(share: float) -> str:
+    """Write a share of rows in percent, rounded up as the reports round it."""
+    return f"{100 * share:.4g} %"

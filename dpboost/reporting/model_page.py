@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from html import escape
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dpboost._utils.defaults import is_default
 from dpboost.reporting.charts import drawing, line
 from dpboost.reporting.document import (
     Answers,
@@ -32,7 +34,7 @@ class ModelPage:
     """An estimator that can show itself on a page."""
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Show the guarantee, the parameters and the importances on one page.
+        """Show guarantee, scores of held-out rows, parameters and effects on one page.
 
         Parameters
         ----------
@@ -93,37 +95,95 @@ def model_document(model: Any) -> Document:
     blocks: list[Block] = [
         Heading(guarantee.title),
         *guarantee.blocks[:-1],
+        *_scores(model),
         Heading("Parameters"),
         Grid(("parameter", "value"), _parameters(model)),
-        Heading("Importance of the features"),
-        _importances(model),
-        *_shapes(model),
+        *_effects(model),
     ]
     return Document(f"{type(model).__name__}: model and privacy", tuple(blocks))
 
 
 def _parameters(model: Any) -> tuple[tuple[str, str], ...]:
     """Return what was asked for, or what the recipe took where nothing was."""
-    facts = model.privacy_report_.facts
+    report = model.privacy_report_
+    # Inside a budget its fraction decides, and the guarantee stands above.
+    left_out = _LEFT_OUT if report.budget is None else (*_LEFT_OUT, "epsilon", "delta")
     rows = []
     for name, asked in sorted(model.get_params(deep=False).items()):
-        value = facts.get(name) if asked is None else asked
+        value = report.facts.get(name) if asked is None or is_default(asked) else asked
         if callable(value):
             value = getattr(value, "__name__", "a function")
-        if name not in _LEFT_OUT and isinstance(value, (bool, int, float, str, tuple)):
+        if name not in left_out and isinstance(value, (bool, int, float, str, tuple)):
             rows.append((name, f"{value:g}" if isinstance(value, float) else str(value)))
     return tuple(rows)
 
 
-def _shapes(model: Any) -> list[Block]:
-    """Return the shapes of a model that can explain itself."""
-    if not hasattr(model, "explain") or not model.explains_itself:
+def _scores(model: Any) -> list[Block]:
+    """Return the scores of rows held out of the fit, where there are some."""
+    found = getattr(model, "held_out_scores_", None)
+    if found is None:
         return []
-    explanation = model.explain(pairs=0)
-    shown = explanation.shapes[:_MOST_SHAPES]
-    if not shown or len(explanation.intercept) != 1:
-        return []
+    blocks = {"all of them": found.metrics, **found.groups}
+    rows: list[tuple[str, ...]] = []
+    for group, figures in islice(blocks.items(), _MOST_FEATURES):
+        if all(figure.too_few for figure in figures.values()):
+            rows.append((str(group), "", "too few rows", ""))
+            continue
+        rows += [
+            (
+                str(group) if position == 0 else "",
+                name,
+                f"{figure.value:.3g}",
+                f"{figure.low:.3g} to {figure.high:.3g}",
+            )
+            for position, (name, figure) in enumerate(figures.items())
+        ]
     return [
+        Heading("Scores of rows held out of the fit"),
+        Grid(("rows", "score", "value", "95 % interval"), tuple(rows), numbers=frozenset({2, 3})),
+        Paragraph(
+            "Intervals count the noise, and that the rows are a sample. "
+            f"Released apart from the fit: {found.report.guarantee}"
+        ),
+    ]
+
+
+def _effects(model: Any) -> list[Block]:
+    """Return features by their effect, with its error, and the shapes of the first ones."""
+    heading = Heading("Features by their effect")
+    if not hasattr(model, "explain") or not model.explains_itself:
+        return [heading, _gains(model)]
+    explanation = model.explain(pairs=0)
+    if not explanation.shapes:
+        return [heading, _no_splits()]
+    ranked = explanation.shapes[:_MOST_FEATURES]
+    sizes = [(shape, int(np.argmax(shape.importance))) for shape in ranked]
+    largest = float(max(shape.importance[output] for shape, output in sizes)) or 1.0
+    blocks: list[Block] = [
+        heading,
+        Paragraph(
+            "Mean absolute effect on the raw score over the released shares of the bins, and its "
+            "standard error from the noise. An effect of about its error may be noise alone."
+        ),
+        Grid(
+            ("feature", "effect", "error"),
+            tuple(
+                (
+                    shape.name,
+                    f"{shape.importance[output]:.3g}",
+                    f"{shape.importance_error[output]:.1g}",
+                )
+                for shape, output in sizes
+            ),
+            numbers=frozenset({1, 2}),
+            bars=tuple(float(shape.importance[output]) / largest for shape, output in sizes),
+        ),
+    ]
+    if len(explanation.intercept) != 1:
+        return blocks
+    shown = ranked[:_MOST_SHAPES]
+    return [
+        *blocks,
         Heading("Shapes of the features"),
         Paragraph(
             "What each feature adds to the raw score, over the released shares of its bins. The "
@@ -134,18 +194,22 @@ def _shapes(model: Any) -> list[Block]:
     ]
 
 
-def _importances(model: Any) -> Grid | Answers:
-    shares = np.asarray(model.feature_importances_, dtype=np.float64)
+def _gains(model: Any) -> Grid | Answers:
+    """Return shares of the gain, of a model whose leaves have no known error."""
+    shares = np.asarray(model.booster_.feature_importance("gain"), dtype=np.float64)
     shares = shares / max(float(shares.sum()), 1e-300)
     order = np.argsort(-shares, kind="stable")
     shown = [each for each in order[:_MOST_FEATURES].tolist() if shares[each] > 0]
     if not shown:
-        return Answers((("Features", ("The model does not split on any feature.",)),))
+        return _no_splits()
     names = model.booster_.feature_name()
-    kind = "gain" if getattr(model, "importance_type", "split") == "gain" else "splits"
     return Grid(
-        ("feature", f"share of {kind}"),
+        ("feature", "share of the gain (no error is known)"),
         tuple((names[each], f"{100 * shares[each]:.3g} %") for each in shown),
         numbers=frozenset({1}),
         bars=tuple(float(shares[each] / shares[order[0]]) for each in shown),
     )
+
+
+def _no_splits() -> Answers:
+    return Answers((("Features", ("The model does not split on any feature.",)),))

@@ -1,4 +1,4 @@
-"""A privacy report in the words of those whom it concerns."""
+"""A privacy report in plain words for data subjects and officers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 
 from dpboost.reporting.attacker import best_true_positive_rate
 from dpboost.reporting.document import Answers, Block, Document, Grid, Paragraph
-from dpboost.reporting.terms import ReportTerms
+from dpboost.reporting.terms import AFTER_THE_FIT, ReportTerms
 
 # What no fit can see, and what a reader of the guarantee has to see to.
 BREAKERS = (
-    "A seed for the noise, or a noise source that somebody can predict",
-    "features, preprocessing or hyper-parameters chosen by looking at the private rows",
+    "A seed for the noise, or a noise source that someone can predict",
+    "features, preprocessing or hyperparameters chosen after inspecting the private rows",
     "scores computed on the private rows and published",
-    "bounds, categories or classes declared after looking at the private rows",
-    "values of cells that became names of columns",
+    "bounds, categories or classes declared after inspecting the private rows",
+    "column names made from values of cells",
     "access to the process, its memory or its running time during the fit",
 )
 
@@ -31,6 +31,8 @@ def document(report: ReportTerms) -> Document:
     Document
         Public and released values only, like the report.
     """
+    expected = report.facts.get("expected")
+    after = report.facts.get(AFTER_THE_FIT)
     blocks: list[Block] = [
         Answers(
             (
@@ -38,8 +40,10 @@ def document(report: ReportTerms) -> Document:
                 ("From whom", from_whom(report)),
                 ("How much", how_much(report)),
                 ("For how many fits", how_many_fits(report)),
+                *([("After the fit", (f"{after}.",))] if after else []),
                 ("Assumed", assumptions(report)),
                 ("What would break it", what_breaks_it(report)),
+                *([("What to expect", (str(expected),))] if expected else []),
             )
         ),
         _releases(report),
@@ -60,36 +64,39 @@ def title(report: ReportTerms) -> str:
 def who(report: ReportTerms) -> tuple[str, ...]:
     """Say whose data are protected, and what about them."""
     if not report.private:
-        return ("Nobody.",)
+        return ("No one.",)
     if "local privacy" in report.facts:
-        return ("Each person who sent a report: what their record says. That they sent one shows.",)
+        return (
+            "Each individual who sent a report: the content of the record. It is visible that they "
+            "sent one.",
+        )
     hidden = report.neighbours == "add_remove"
     if report.rows_per_user is None:
         position = (
             "among the rows of one party" if "protected at" in report.facts else "in the table"
         )
-        person = f"Each person with one row {position}"
-        larger = "" if report.kind == "pure" else ", and at a larger delta"
-        again = f"Somebody with k rows is protected only at k times epsilon{larger}."
-        what = "whether the row is there, and all that it says" if hidden else "what the row says"
+        person = f"Each individual with one row {position}"
+        larger = "" if report.kind == "pure" else " and a larger delta"
+        again = f"An individual with k rows has only k times epsilon{larger}."
+        what = "the presence and the content of the row" if hidden else "the content of the row"
     else:
-        person = "Each user with all of their rows"
+        person = "Each user with all rows"
         most = f"{report.rows_per_user} row{'' if report.rows_per_user == 1 else 's'}"
-        again = f"At most {most} of each user took part, chosen by secret coins."
-        what = "whether they are there, and all that they say" if hidden else "what they say"
-    shown = "" if hidden else " The number of rows, and which site is whose, may be known."
+        again = f"At most {most} of each user took part, chosen at random, in secret."
+        what = "their presence and their content" if hidden else "their content"
+    shown = "" if hidden else " The number of rows, and the party of each row, may be known."
     return (f"{person}: {what}.{shown}", again)
 
 
 def from_whom(report: ReportTerms) -> tuple[str, ...]:
     """Say which attackers the guarantee holds against."""
     if not report.private:
-        return ("Nobody is kept from learning about the rows.",)
+        return ("There is no protection against anyone.",)
     if "local privacy" in report.facts:
-        return ("Everybody, who collects the reports included, however much else they know.",)
+        return ("Everyone, including the collector of the reports, whatever else they know.",)
     general = (
         "Anyone who sees the model, its predictions and this report, even if they know all other "
-        "rows and how the library works."
+        "rows and the code of the library."
     )
     against = tuple(
         f"{name[0].upper()}{name[1:]}: {fact}."
@@ -97,32 +104,28 @@ def from_whom(report: ReportTerms) -> tuple[str, ...]:
         if name.startswith("against ")
     )
     if not against:
-        return (f"{general} Who runs the fit sees the rows.",)
+        return (f"{general} The person who runs the fit sees the rows.",)
     return (f"{general} Each party sees its own rows.", *against)
 
 
 def how_much(report: ReportTerms) -> tuple[str, ...]:
     """Say what the best attacker may still find."""
     if not report.private:
-        return (f"Not at all: {'; '.join(report.reasons)}.",)
+        return (f"No protection: {'; '.join(report.reasons)}.",)
     epsilon, delta = report.own
     mu = report.mu
     rates = [
         best_true_positive_rate(rate, epsilon=epsilon, delta=delta, mu=mu) for rate in (0.01, 0.05)
     ]
     task = (
-        "whether a person took part"
+        "whether an individual took part"
         if report.neighbours == "add_remove"
-        else "which of two contents a person's data have"
+        else "which of two contents the data of an individual have"
     )
     lines = [
-        f"Somebody guesses {task}. If they are wrong about 1 % of those who did not, they find "
-        f"at most {_percent(rates[0])} of those who did; at 5 %, at most {_percent(rates[1])}. "
-        "Guessing blindly finds 1 % and 5 %."
-        if report.neighbours == "add_remove"
-        else f"Somebody guesses {task}. If they take the one for the other in 1 % of cases, they "
-        f"are right about the other in at most {_percent(rates[0])}; at 5 %, in at most "
-        f"{_percent(rates[1])}. Guessing blindly gives 1 % and 5 %.",
+        f"An attacker tests {task}. At a false-positive rate of 1 %, the true-positive rate of any "
+        f"attacker is at most {_percent(rates[0])}; at 5 %, at most {_percent(rates[1])}. Random "
+        "guesses have 1 % and 5 %.",
         f"In numbers: {_terms(report, own=True)}"
         + ("." if mu is None else f"; mu = {mu:.4g} (Gaussian differential privacy)."),
     ]
@@ -132,28 +135,27 @@ def how_much(report: ReportTerms) -> tuple[str, ...]:
 def how_many_fits(report: ReportTerms) -> tuple[str, ...]:
     """Say what the budget was for."""
     if "local privacy" in report.facts:
-        return ("One report of each person. Budgets of further reports add up.",)
+        return ("One report of each individual. The budgets of further reports add up.",)
     if report.earlier_epsilon:
-        what = "This fit and all that it continues, together."
+        what = "This fit and the fits that it continues, together."
     elif "cross-validation" in report.facts:
         what = f"All fits and metrics of a cross-validation: {report.facts['cross-validation']}."
     else:
-        what = "One. No other fit is covered, not even a failed or a discarded one."
+        what = "One. No other fit is covered, including failed and discarded fits."
     if report.budget is None:
-        return (f"{what} Budgets of further fits on the same rows add up.",)
+        return (f"{what} The budgets of further fits on the same rows add up.",)
     return (
         what,
-        f"It is a part of a budget: {_terms(report)} for everything together that is released of "
-        "the table, the scores of its rows among it.",
+        f"It is part of a budget: {_terms(report)} for all releases from the table together, "
+        "including the scores of its rows.",
     )
 
 
 COLUMN_TYPES = (
-    "The guarantee is one between tables with the same column types. Where a program guesses types "
-    "from the cells, as pandas.read_csv does without dtype, one row can change them: a cell 3.5, "
-    "or one that is missing, turns whole numbers into decimal ones, and bins with them. Give the "
-    "types when the table is read, or leave 'column_types' out of assume_public: types then count "
-    "only where they are declared."
+    "The guarantee compares tables with the same column types. If a program infers types from the "
+    "cells, as pandas.read_csv does without dtype, one row can change them: a cell 3.5, or a "
+    "missing one, changes integers to floats, and the bins with them. Specify the types when the "
+    "table is read, or leave 'column_types' out of assume_public: then only declared types count."
 )
 
 
@@ -161,7 +163,7 @@ def assumptions(report: ReportTerms) -> tuple[str, ...]:
     """Say what the guarantee takes for granted."""
     lines = []
     if report.assumed_public:
-        lines.append(f"Public without being declared: {', '.join(report.assumed_public)}.")
+        lines.append(f"Public without a declaration: {', '.join(report.assumed_public)}.")
     if "column types" in report.assumed_public:
         lines.append(COLUMN_TYPES)
     if "declared public" in report.facts:
@@ -169,7 +171,7 @@ def assumptions(report: ReportTerms) -> tuple[str, ...]:
     if "taken as public" in report.facts:
         lines.append(f"Taken as public: {report.facts['taken as public']}.")
     if "learned" in report.facts:
-        lines.append(f"Learned from the rows under the budget: {report.facts['learned']}.")
+        lines.append(f"Estimated from the rows with part of the budget: {report.facts['learned']}.")
     lines.append("The operating system's random numbers cannot be predicted.")
     return tuple(lines)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpboost._utils.displays import data_frame
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.budget_split import DELTA_SHARE
-from dpboost.reporting.certificate import certificate, certificate_document
+from dpboost.reporting.budget_bars import draw_bars, report_bars
+from dpboost.reporting.certificate import certificate
+from dpboost.reporting.certificate_page import certificate_document
 from dpboost.reporting.loss_distribution import loss_distribution
 from dpboost.reporting.plain_words import document
 from dpboost.reporting.terms import ReportTerms
@@ -73,12 +77,56 @@ class PrivacyReport(ReportTerms):
         """Return the report in Markdown."""
         return document(self).markdown()
 
+    def to_frame(self) -> Any:
+        """Return what was released as a data frame: a line for each kind of release.
+
+        Returns
+        -------
+        DataFrame
+            With ``release``, ``times``, ``mechanism`` and ``share`` of the budget, which is NaN
+            without privacy.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        lines = [
+            (line.label, line.releases, line.mechanism, math.nan if share is None else float(share))
+            for line in self.releases
+            for share in [line.share]
+        ]
+        return data_frame("PrivacyReport", ("release", "times", "mechanism", "share"), lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what part of the budget each kind of release took.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidParameterError
+            For a fit without privacy.
+        ImportError
+            Where matplotlib is not installed.
+        """
+        owner = "PrivacyReport.plot"
+        return draw_bars(owner, *report_bars(self, owner), ax)
+
     def certificate(
         self,
         *,
         model: Any = None,
         stated: Mapping[str, str] | None = None,
         budget: Any = None,
+        scores: Sequence[Any] = (),
     ) -> dict[str, Any]:
         """Return the record to file with the model.
 
@@ -96,6 +144,9 @@ class PrivacyReport(ReportTerms):
         budget : Budget, optional
             The one that the fit belongs to: the certificate then lists all of its lines, and
             otherwise those of the fit alone.
+        scores : sequence of Evaluation, or of paths, optional
+            Released scores of the model, which the certificate is to list: what
+            `dpboost.evaluate` has returned, or files that ``--scores`` of a command has written.
 
         Returns
         -------
@@ -106,10 +157,11 @@ class PrivacyReport(ReportTerms):
         Raises
         ------
         InvalidParameterError
-            For a model without text, and for unknown names or values that are no text.
+            For a model without text, unknown names or values that are no text, and scores of
+            another model.
         """
         record = None if budget is None else budget.record()
-        return certificate(self, model=model, stated=stated, budget=record)
+        return certificate(self, model=model, stated=stated, budget=record, scores=scores)
 
     def certificate_to_html(
         self,
@@ -117,6 +169,8 @@ class PrivacyReport(ReportTerms):
         *,
         model: Any = None,
         stated: Mapping[str, str] | None = None,
+        budget: Any = None,
+        scores: Sequence[Any] = (),
     ) -> str | None:
         """Return the certificate as a page to print and sign, or write it to a file.
 
@@ -124,7 +178,7 @@ class PrivacyReport(ReportTerms):
         ----------
         path : path, optional
             The file, in UTF-8.
-        model, stated
+        model, stated, budget, scores
             As in :meth:`certificate`.
 
         Returns
@@ -139,7 +193,7 @@ class PrivacyReport(ReportTerms):
         OSError
             If the file cannot be written; an old one is then as it was.
         """
-        record = self.certificate(model=model, stated=stated)
+        record = self.certificate(model=model, stated=stated, budget=budget, scores=scores)
         return certificate_document(self, record).page(path)
 
     def to_pld(self) -> Any:

@@ -11,7 +11,8 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, SupportsFloat, TypeVar
 
-from dpboost._utils.validation import refuse
+from dpboost._utils.displays import aligned
+from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.privacy.exact_arithmetic import (
     NO_COST,
     ZERO,
@@ -23,9 +24,11 @@ from dpboost.privacy.exact_arithmetic import (
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.release_record import release_record
-from dpboost.reporting.document import aligned
+from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 
 Fact = bool | int | float | str
+#: The facts of a small model: a sentence on the step after the fit, and its settings as JSON.
+AFTER_THE_FIT, COMPACT_SETTINGS = "after the fit", "settings of compact"
 Terms = TypeVar("Terms", bound="ReportTerms")
 
 
@@ -83,7 +86,7 @@ class ReportTerms:
     neighbours : str
         The relation.
     assumed_public : tuple of str
-        What is taken to be the same for neighbouring tables, beyond what was declared.
+        What is taken to be the same for neighboring tables, beyond what was declared.
     accountant, privacy_measure : str
         How costs were added up.
     epsilon, delta : Fraction, or inf
@@ -279,6 +282,24 @@ class ReportTerms:
             return None
         return math.sqrt(self.spent) * (self.rows_per_user or 1)
 
+    @property
+    def explanation(self) -> EpsilonExplanation:
+        """What this release by itself leaves to an attacker, as `explain_epsilon` says it.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a report of no guarantee.
+        """
+        if not self.private:
+            raise InvalidParameterError(
+                f"This report states no guarantee, which has no meaning: {'; '.join(self.reasons)}."
+            )
+        epsilon, delta = self.own
+        recipe = self.facts.get("recipe")
+        what = "" if recipe is None else f"recipe={recipe!r}"
+        return EpsilonExplanation(epsilon=epsilon, delta=delta, mu=self.mu, what=what)
+
     def details(self) -> str:
         """Return the terms, the accounting, all facts, and each kind of release with its reason."""
         assumed = ", ".join(self.assumed_public) or "nothing beyond what was declared"
@@ -356,7 +377,9 @@ def _protected(rows_per_user: int | None) -> str:
     if rows_per_user is None:
         return "one row"
     rows = "row" if rows_per_user == 1 else "rows"
-    return f"one user, of whom at most {rows_per_user} {rows} took part, chosen by secret coins"
+    return (
+        f"one user, of whom at most {rows_per_user} {rows} took part, chosen at random, in secret"
+    )
 
 
 def _fields(kind: Any, plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,7 +59,9 @@ class EncodedRows:
 
     def weights(self, weighting: Weighting | None) -> NDArray[np.int32] | None:
         """Return the weight of each row in units of 2^-16 of the largest one."""
-        return None if weighting is None else self.extras.weight_units(weighting, self.indices)
+        if weighting is None:
+            return None
+        return self.extras.weight_units(weighting, self.indices, self.targets)
 
     def bins(self, binner: Binner) -> BinnedRows:
         """Return the bins of the table."""

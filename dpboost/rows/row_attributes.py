@@ -15,6 +15,29 @@ WEIGHT_ONE = 2**16
 
 
 @dataclass(frozen=True, kw_only=True)
+class RelativeWeight:
+    """Weights by which errors of large labels count in proportion to these; public.
+
+    Parameters
+    ----------
+    unit : float
+        Of the grid that labels are on.
+    floor : float
+        A label of this size or less has the weight 1, a larger one ``floor`` over its size.
+    """
+
+    unit: float
+    floor: float
+
+    def of(self, targets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the weight of each row, in [0, 1], by its clipped label on the grid."""
+        weights: NDArray[np.float64] = self.floor / np.maximum(
+            np.abs(targets * self.unit), self.floor
+        )
+        return weights
+
+
+@dataclass(frozen=True, kw_only=True)
 class Weighting:
     """How weights of rows are made of what rows and their classes have; public.
 
@@ -24,10 +47,13 @@ class Weighting:
         Weights are clipped to [0, max_weight], then divided by it.
     factors : tuple of float or None
         Weight of each class.
+    relative : RelativeWeight or None
+        Weight of each row by its label, at most 1.
     """
 
     max_weight: float
     factors: tuple[float, ...] | None = None
+    relative: RelativeWeight | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,7 +78,7 @@ class RowExtras:
         )
 
     def weight_units(
-        self, weighting: Weighting, classes: NDArray[np.int64]
+        self, weighting: Weighting, classes: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> NDArray[np.int32] | None:
         """Return each row's weight in units of 2^-16 of the largest one; None for equal weights.
 
@@ -60,12 +86,15 @@ class RowExtras:
         ----------
         classes : ndarray of shape (n_rows,), int64
             Position of each row's class.
+        targets : ndarray of shape (n_rows,), int64
+            Each row's clipped label on the grid of the loss.
 
         Privacy
         -------
         A row-wise map with a public bound.
         """
-        if self.sample_weight is None and weighting.factors is None:
+        given = weighting.factors, weighting.relative
+        if self.sample_weight is None and given == (None, None):
             return None
         weights = np.ones(len(classes)) if self.sample_weight is None else self.sample_weight
         if weighting.factors is not None:
@@ -73,6 +102,8 @@ class RowExtras:
                 weights = weights * np.array(weighting.factors)[classes]
         most = weighting.max_weight
         units = np.clip(weights, 0.0, most) / most * WEIGHT_ONE
+        if weighting.relative is not None:
+            units *= weighting.relative.of(targets)
         return to_integer_units(units, 0, WEIGHT_ONE, dtype=np.int32)
 
     def scores_for(self, n_outputs: int) -> NDArray[np.float64] | None:

@@ -137,8 +137,12 @@ class DataDictionary:
         for name in names:
             if names.count(name) > 1:
                 raise InvalidParameterError(f"The data dictionary has two lines for {name!r}.")
-        if sum(entry.role == "target" for entry in self.entries) > 1:
-            raise InvalidParameterError("The data dictionary has more than one target: keep one.")
+        targets = [entry.name for entry in self.entries if entry.role == "target"]
+        if len(targets) > 1:
+            raise InvalidParameterError(
+                f"The data dictionary has more than one line with the role 'target', "
+                f"{', '.join(map(repr, targets))}: keep one, and clear the role of the others."
+            )
 
     @property
     def target(self) -> str | None:
@@ -213,7 +217,8 @@ class DataDictionary:
         names = [entry.name for entry in self.entries]
         if target is not None and target not in names:
             raise InvalidParameterError(
-                f"The data dictionary has no line for the target {target!r}."
+                f"The data dictionary has no line for the target {target!r}. Its lines are for "
+                f"{', '.join(names)}."
             )
         parts: dict[str, Any] = {"bounds": {}, "categories": {}, "integer": []}
         for entry in self.entries:
@@ -254,8 +259,14 @@ class DataDictionary:
         except (OSError, ValueError) as error:
             if isinstance(error, InvalidParameterError):
                 raise
+            why = str(error)
+            if isinstance(error, FileNotFoundError):
+                why = (
+                    'there is no such file. "dpboost schema" on the command line, and '
+                    "dpboost.schema_template(X, path) in Python, write one to be filled in."
+                )
             raise InvalidParameterError(
-                f"The data dictionary {shown} cannot be read: {error}"
+                f"The data dictionary {shown} cannot be read: {why}"
             ) from error
         try:
             found = cls.from_csv_text(text)

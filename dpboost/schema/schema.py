@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import html
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from dpboost._utils.dates import column_in_days, is_date
+from dpboost._utils.displays import data_frame, html_table, text_table
 from dpboost._utils.files import write_atomically
 from dpboost._utils.json_text import parse_json
 from dpboost._utils.schema_checks import (
@@ -37,6 +37,10 @@ from dpboost.schema.table_check import SchemaCheck, check_labels, check_table, n
 __all__ = ["MAX_VALUE_BINS", "Category", "Column", "ResolvedSchema", "Schema", "lightgbm_name"]
 
 _BY_COLUMN = ("bounds", "edges", "categories")
+_PARTS = (*_BY_COLUMN, "integer", "classes", "label_bounds", "max_rows")
+_HEAD = ("column", "declared", "value")
+# Characters of arguments that an estimator's own line has room for.
+_LONGEST = 400
 
 
 def lightgbm_name(name: object) -> str:
@@ -44,7 +48,7 @@ def lightgbm_name(name: object) -> str:
     return str(name).replace(" ", "_")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Schema:
     """What is publicly known about a table.
 
@@ -141,13 +145,14 @@ class Schema:
 
         Parameters
         ----------
-        value : None, Schema, dict, or str or path
+        value : None, Schema, dict, DataDictionary, or str or path
             ``None`` declares nothing; a dict has the parameters of `Schema` as keys; a path is that
             of a schema in JSON or of a data dictionary in CSV or JSON.
 
         Returns
         -------
         Schema
+            Of a data dictionary one that takes no columns but its features.
 
         Raises
         ------
@@ -156,17 +161,18 @@ class Schema:
         """
         if value is None:
             return cls()
-        if isinstance(value, Schema):
-            return value
         if isinstance(value, Mapping):
             return cls.from_dict(value)
         if isinstance(value, (str, os.PathLike)):
-            found = cls.or_dictionary(value)
-            return found if isinstance(found, Schema) else cls(**found.schema_parts())
+            value = cls.or_dictionary(value)
+        if isinstance(value, DataDictionary):
+            return _DictionarySchema(**value.schema_parts(), features=value.features)
+        if isinstance(value, Schema):
+            return value
         raise refuse(
             "schema",
             "dpboost",
-            "None, a Schema, a dict or the path of a schema or data dictionary",
+            "None, a Schema, a dict, a DataDictionary, or the path of a schema or data dictionary",
             value,
         )
 
@@ -281,8 +287,9 @@ class Schema:
         --------
         dpboost.schema_template : A dictionary to be filled in, from a table's names and types.
         """
-        parts = DataDictionary.from_file(path).schema_parts(target)
-        return cls(max_rows=max_rows, **parts)
+        found = DataDictionary.from_file(path).with_role("target", target)
+        parts = found.schema_parts(target)
+        return _DictionarySchema(max_rows=max_rows, **parts, features=found.features)
 
     @classmethod
     def from_public_sample(
@@ -366,24 +373,58 @@ class Schema:
             findings += check_labels(np.asarray(y).ravel(), self.classes, self.label_bounds)
         return SchemaCheck(findings=tuple(findings))
 
+    def __repr__(self) -> str:
+        """Return the arguments that are given, or how many columns they name where they are many.
+
+        It is a part of what scikit-learn shows of an estimator.
+        """
+        given = [(name, getattr(self, name)) for name in _PARTS if getattr(self, name) is not None]
+        whole = ", ".join(f"{name}={value!r}" for name, value in given if value != () and value)
+        if len(whole) <= _LONGEST:
+            return f"Schema({whole})"
+        counts = ", ".join(
+            f"{name}={value!r}" if isinstance(value, int) else f"{name}: {len(value)}"
+            for name, value in given
+            if value
+        )
+        return f"<Schema {counts}>"
+
+    def __str__(self) -> str:
+        return "\n".join(text_table(_HEAD, self._lines()))
+
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
+        return html_table(_HEAD, self._lines())
+
+    def to_frame(self) -> Any:
+        """Return what is declared as a data frame.
+
+        Returns
+        -------
+        DataFrame
+            A line for each column, and for each part that is not of a column, with ``column``,
+            ``declared`` and ``value``.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        return data_frame("Schema", _HEAD, self._lines())
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        """Return column, part and value of everything that is declared."""
         rows = [
-            (str(key), name, ", ".join(map(str, value)))
+            (str(key), name, ", ".join(map(_cell, value)))
             for name in _BY_COLUMN
             for key, value in getattr(self, name).items()
         ]
         for name in ("integer", "classes", "label_bounds"):
             if getattr(self, name):
-                rows.append(("", name, ", ".join(map(str, getattr(self, name)))))
+                rows.append(("", name, ", ".join(map(_cell, getattr(self, name)))))
         if self.max_rows is not None:
             rows.append(("", "max_rows", str(self.max_rows)))
-        cells = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in rows
-        )
-        heads = "<tr><th>column</th><th>declared</th><th>value</th></tr>"
-        return f"<table>{heads}{cells}</table>"
+        return rows
 
     def resolve(self, feature_names: Sequence[str]) -> ResolvedSchema:
         """Return the same knowledge with every column given by its position.
@@ -429,6 +470,32 @@ class Schema:
             label_bounds=self.label_bounds,
             max_rows=self.max_rows,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DictionarySchema(Schema):
+    """What a data dictionary declares: a column that is no feature of it takes no part.
+
+    Parameters
+    ----------
+    features : tuple of str
+    """
+
+    features: tuple[str, ...]
+
+    __hash__ = None
+
+    def resolve(self, feature_names: Sequence[str]) -> ResolvedSchema:
+        """Refuse columns that would become features without being declared as such."""
+        known = set(map(lightgbm_name, self.features))
+        others = [str(name) for name in feature_names if lightgbm_name(name) not in known]
+        if others:
+            raise InvalidParameterError(
+                f"X has columns that are no features of the data dictionary: {', '.join(others)}. "
+                "Leave them out of X, or give fit of an estimator a DataFrame in memory: it takes "
+                "the features, and the user of each row, as the dictionary says."
+            )
+        return super().resolve(feature_names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -486,7 +553,8 @@ def _position(part: str, key: Column, position_of: Mapping[str, int], n_features
         if key >= n_features:
             raise InvalidParameterError(
                 f"The {part!r} of Schema speak of column {key}, but the table has columns "
-                f"0 to {n_features - 1}."
+                f"0 to {n_features - 1}. Where a tool drops columns from fit to fit, as RFE does, "
+                "positions come to mean others: SelectFromModel drops them after one fit."
             )
         return key
     position = position_of.get(key, position_of.get(lightgbm_name(key)))
@@ -538,3 +606,7 @@ def _columns_of_sample(X: Any) -> dict[str, Any]:
         "bounds": {key: value for key, value in bounds.items() if value is not None},
         "categories": {key: value for key, value in categories.items() if value},
     }
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else str(value)

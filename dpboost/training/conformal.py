@@ -79,8 +79,10 @@ def calibrated(
     calibration = Calibration(level=level, threshold=threshold, label_bounds=bounds)
     facts = {
         **fitted.report.facts,
-        "conformal": level,
-        "rows held out": f"each with chance {HELD_OUT} by a secret coin, for the intervals alone",
+        # With the report these are a part of the model text, which then predicts intervals.
+        **calibration.facts,
+        "rows held out": f"each with chance {HELD_OUT} by secret random assignment, "
+        "for the intervals alone",
     }
     report = PrivacyReport.from_ledger(
         ledger,

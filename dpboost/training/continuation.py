@@ -42,12 +42,17 @@ class Continuation:
         """The report of the other model."""
         return None if self.earlier is None else self.earlier.report
 
-    def check_objective(self, loss: Loss) -> None:
-        """Raise when the model to be continued has another objective."""
-        if self.earlier is not None and self.earlier.objective != loss.objective:
+    def check_outputs(self, loss: Loss) -> None:
+        """Raise when the model to be continued has another number of raw scores a row.
+
+        Its objective may be another, as in LightGBM: raw scores go on, and the text has the new
+        one.
+        """
+        if self.earlier is not None and self.earlier.n_outputs != loss.n_outputs:
             raise InvalidParameterError(
-                "The 'init_model' parameter of fit must be a model with objective "
-                f"{loss.objective or 'custom'!r}, as this one. Got {self.earlier.objective!r}."
+                "The 'init_model' parameter of fit must be a model with as many raw scores a row "
+                f"as the objective {loss.objective or 'custom'!r} has. It has "
+                f"{self.earlier.n_outputs} in the place of {loss.n_outputs}."
             )
 
     def check_classes(self, classes: Sequence[Any]) -> None:

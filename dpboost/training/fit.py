@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from dpboost._utils.progress import tree_progress
+from dpboost._utils.progress import round_progress
 from dpboost._utils.threads import effective_n_threads
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.recipe import Setting
+from dpboost.training.few_rows import expected_of
 from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.loss_choice import choose_loss, start_loss
-from dpboost.training.private_bins import release_bins
-from dpboost.training.released_warnings import warn_after_trees, warn_before_trees
+from dpboost.training.private_bins import ReleasedBins, release_bins
+from dpboost.training.released_warnings import (
+    warn_after_trees,
+    warn_before_trees,
+    warn_of_declared,
+)
 from dpboost.training.request import FitRequest, Inputs
 
 
-# A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
+# A numpy warning about an odd cell (an overflow, a signaling NaN) would tell that there is one.
 @np.errstate(all="ignore")
 def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) -> FittedModel:
     """Fit a model to rows that have been read and checked, wherever they are.
@@ -53,14 +57,14 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     # Where scores start, and bins.
     binner = inputs.binner(completed.schema, request)
     for_start, for_bins, budget = request.divide(completed, loss, binner)
-    masses: dict[int, Any] = {}  # released rows in bins
+    bins = ReleasedBins(binner=binner)
     with ledger.sequential("training" if recipe.single else "preparation"):
         (loss, weighting, seen), budget = start_loss(
             rows, loss, classes, request, completed.schema, (for_start, budget), ledger
         )
         n_rows = None if seen is None else seen.at_most(completed.schema.max_rows)
         if for_bins and n_rows is not None:
-            binner, masses = release_bins(
+            bins = release_bins(
                 binner,
                 rows,
                 integer=completed.schema.integer,
@@ -80,7 +84,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     setting = Setting(
         hyper=request.settle(facts),
         loss=loss,
-        binner=binner,
+        binner=bins.binner,
         facts=facts,
         public=np.random.default_rng(request.public_seed),
         n_threads=effective_n_threads(request.n_jobs),
@@ -88,12 +92,13 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         choice=choice,
     )
     warn_before_trees(seen, classes, setting, request, ledger)
+    warn_of_declared(inputs.schema, completed, seen, bins, loss, weighted=request.weights.of_rows)
     growth = recipe.build(setting)
 
     # Trees.
-    growth.bin(rows, binner, loss, weighting)
+    growth.bin(rows, bins.binner, loss, weighting)
     with (
-        tree_progress(
+        round_progress(
             growth.n_rounds, show=request.show_progress, spent=lambda: ledger.part_spent
         ) as on_tree,
         ledger.sequential("training"),
@@ -102,7 +107,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         callback = monitor.begin(setting, completed.schema, growth.n_rounds) if monitor else None
         grown = growth.run(
             rows,
-            binner,
+            bins.binner,
             loss,
             budget=budget,
             ledger=ledger,
@@ -112,4 +117,14 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         )
     warn_after_trees(grown, seen, classes, request, ledger)
     counted = None if seen is None or n_rows is None else n_rows * seen.weight
-    return fitted_model(grown, setting, completed, request, ledger, n_rows=counted, masses=masses)
+    expected = expected_of(seen, classes, weighted=setting.weighted)
+    return fitted_model(
+        grown,
+        setting,
+        completed,
+        request,
+        ledger,
+        n_rows=counted,
+        masses=bins.masses,
+        facts={"expected": " ".join(expected)} if expected else {},
+    )

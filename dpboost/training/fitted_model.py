@@ -65,6 +65,7 @@ def fitted_model(
     *,
     n_rows: float | None,
     masses: Mapping[int, NDArray[np.float64]],
+    facts: Mapping[str, bool | int | float | str],
 ) -> FittedModel:
     """Write the report and put the model together.
 
@@ -79,12 +80,14 @@ def fitted_model(
         releases none before growth.
     masses : dict of int to ndarray of shape (n_bins + 1,)
         Released rows in the bins of some features.
+    facts : mapping of str to scalar
+        What else the report has.
     """
     loss, weights = setting.loss, request.weights
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=completed.assumed,
-        facts=_facts(request, setting.hyper, completed),
+        facts={**_facts(request, setting.hyper, completed), **facts},
         rows_per_user=request.privacy.rows_per_user,
         continues=request.continuation.continues,
         earlier=request.continuation.report,

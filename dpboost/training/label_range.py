@@ -172,7 +172,7 @@ def release_label_range(
 
     Counts that noise alone could have made are set to zero. The second histogram has equal cells,
     as many as noise leaves room for, between the 0.3 and 99.7 % points of the first. Where two
-    neighbouring cells hold nearly all rows, these two are the range of the next one: so labels far
+    neighboring cells hold nearly all rows, these two are the range of the next one: so labels far
     from zero are found.
     """
     first = budget * FIRST_SHARE
@@ -263,7 +263,7 @@ class _Counts:
         return kept > 0 and kept >= max(SEEN * count.rows - doubt, SEEN_AT_LEAST * count.rows)
 
     def both(self, count: NoisyCount) -> tuple[float, float] | None:
-        """Return the ends of two neighbouring cells that hold nearly all rows, if they do."""
+        """Return the ends of two neighboring cells that hold nearly all rows, if they do."""
         pairs = self.released[:-1] + self.released[1:]
         position = int(np.argmax(pairs))
         doubt = math.hypot(math.sqrt(2) * self.noise_stddev, count.noise_stddev)

@@ -36,7 +36,7 @@ from dpboost.training.private_stopping import (
 from dpboost.training.request import FitRequest, Inputs
 
 
-# A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
+# A numpy warning about an odd cell (an overflow, a signaling NaN) would tell that there is one.
 @np.errstate(all="ignore")
 def fit_local(given: GivenRows, request: FitRequest) -> FittedModel:
     """Fit a model to rows of this process.

@@ -113,7 +113,7 @@ def start_loss(
         What is left for the trees.
     """
     for_start, budget = budgets
-    weighting = request.weights.weighting(classes)
+    weighting = request.objective.weighting(request.weights.weighting(classes), loss)
     if not for_start:
         return Start(loss=loss, weighting=weighting), budget
     if request.recipe.start_share is None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpboost._utils.schema_checks import LARGEST_BOUND, label_range
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_real, refuse
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_user
+from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.losses import (
     CustomClassLoss,
@@ -27,11 +27,18 @@ from dpboost.losses import (
     SquaredLoss,
 )
 from dpboost.losses.custom import largest_gradient
+from dpboost.rows.row_attributes import RelativeWeight, Weighting
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.weights import LARGEST_SCALE
 
 # Of losses whose constants are parts of the range of labels.
-LABEL_MARGINS = {"": 1.0, "regression": 1.0, "quantile": 0.25, "regression_l1": 0.25}
+LABEL_MARGINS = {
+    "": 1.0,
+    "regression": 1.0,
+    "quantile": 0.25,
+    "regression_l1": 0.25,
+    "mape": 0.25,
+}
 
 
 # Quantiles that are learned at once.
@@ -41,6 +48,7 @@ ALIASES = {
     "regression": "regression regression_l2 l2 mean_squared_error mse l2_root "
     "root_mean_squared_error rmse",
     "regression_l1": "regression_l1 l1 mean_absolute_error mae",
+    "mape": "mape mean_absolute_percentage_error",
     "huber": "huber",
     "fair": "fair",
     "quantile": "quantile",
@@ -55,16 +63,12 @@ ALIASES = {
 CANONICAL = {alias: name for name, listed in ALIASES.items() for alias in listed.split()}
 
 OF_TASK = {
-    "regression": tuple(ALIASES)[:10],
+    "regression": tuple(ALIASES)[:11],
     "classification": ("binary", "multiclass", "multiclassova", "cross_entropy"),
 }
 
 # Why LightGBM's other objectives have no private meaning here.
 REFUSED = {
-    "mape": "its gradient grows without bound as labels go to zero; use 'regression_l1' with "
-    "sample_weight",
-    "mean_absolute_percentage_error": "its gradient grows without bound as labels go to zero; use "
-    "'regression_l1' with sample_weight",
     "cross_entropy_lambda": "its gradient has no bound; use 'cross_entropy' with sample_weight",
     "xentlambda": "its gradient has no bound; use 'cross_entropy' with sample_weight",
     **dict.fromkeys(
@@ -197,7 +201,7 @@ class Objective:
     def warn_of_function(self, n_classes: int) -> None:
         """Warn where the user's function is called with rows of so many classes."""
         if self.name == "custom" and n_classes > 2:
-            warn_of_guarantee(
+            warn_user(
                 "The objective is a function that is called with rows: the guarantee holds if what "
                 "it returns for a row depends on that row alone, which was tried on public rows "
                 "and is not proved. Where you are not sure, take objective='multiclass'.",
@@ -257,6 +261,8 @@ class Objective:
         labels = SquaredLoss.from_label_bounds(lower, upper)
         if self.name == "regression_l1":
             return RobustLoss.absolute(labels)
+        if self.name == "mape":
+            return replace(RobustLoss.absolute(labels), name="mape", objective="mape")
         if self.name == "huber":
             return RobustLoss.huber(labels, self.alpha)
         if self.name == "fair":
@@ -291,6 +297,28 @@ class Objective:
             hessian_bound=self.hessian_bound,
             score_bounds=score_bounds,
         )
+
+    def weighting(self, given: Weighting | None, loss: Loss) -> Weighting | None:
+        """Return how rows are weighted where the objective weighs them by their labels as well.
+
+        Parameters
+        ----------
+        given : Weighting or None
+            By weights of rows.
+        loss : Loss
+            Of the objective.
+
+        Notes
+        -----
+        As in LightGBM, an error of "mape" counts over its label, and over 1 where that is less.
+        """
+        if self.name != "mape":
+            return given
+        assert isinstance(loss, RobustLoss)
+        lower, upper = loss.labels.lower, loss.labels.upper
+        nearest = 0.0 if lower <= 0 <= upper else min(abs(lower), abs(upper))
+        relative = RelativeWeight(unit=loss.unit, floor=max(nearest, 1.0))
+        return replace(given or Weighting(max_weight=1.0), relative=relative)
 
     def facts(self, n_classes: int = 0) -> dict[str, bool | int | float | str]:
         """Public facts for the report."""

@@ -18,7 +18,6 @@ from dpboost._utils.validation import (
 from dpboost._utils.warnings import (
     PrivacyWarning,
     is_quiet,
-    warn_of_guarantee,
     warn_user,
 )
 from dpboost.budgeting.claim import Claim
@@ -184,6 +183,22 @@ class PrivacyRequest:
         return self.claim.histogram_delta / (1 if self.part is None else self.part[1])
 
     @property
+    def learning_delta(self) -> float:
+        """Delta that stability histograms may take a part of: none where they would not hide."""
+        return 0.0 if self._hides_no_names else self.delta
+
+    @property
+    def why_no_names(self) -> str:
+        """Why there is none, for messages."""
+        if self._hides_no_names:
+            return "several rows of somebody in the periods of a budget"
+        return "delta=0"
+
+    @property
+    def _hides_no_names(self) -> bool:
+        return self.claim is not None and self.claim.learns_no_names
+
+    @property
     def whole(self) -> tuple[Epsilon, Fraction]:
         """Epsilon and delta of the ledger: of the fit, or of all that is under one budget."""
         if self.claim is not None:
@@ -210,7 +225,7 @@ class PrivacyRequest:
         """Names of the parts of the schema that the user declares, for the report."""
         given = [
             part.name
-            for part in fields(self.schema)
+            for part in fields(Schema)
             if getattr(self.schema, part.name) not in (None, {}, ())
         ]
         return ", ".join(given) or "nothing"
@@ -304,7 +319,7 @@ def warn_of_terms(
     if warn_if_not_private(epsilon, seeded=seeded):
         warn_of_epsilon(epsilon)
         if neighbours is Neighbours.REPLACE:
-            warn_of_guarantee(
+            warn_user(
                 "neighbours='replace' hides what a row says and not that it is there: the number "
                 "of rows may be known. Leave it at 'add_remove' to hide both.",
                 PublicSizeWarning,
@@ -321,10 +336,10 @@ def warn_of_terms(
 
 
 def warn_of_epsilon(epsilon: Epsilon) -> None:
-    """Warn of an epsilon that promises next to nothing."""
+    """Warn of an epsilon that gives almost no protection."""
     if epsilon > LARGE_EPSILON and epsilon != math.inf:
-        warn_of_guarantee(
-            f"epsilon={float(epsilon):g} promises next to nothing: one row may make an outcome "
+        warn_user(
+            f"epsilon={float(epsilon):g} gives almost no protection: one row may make an outcome "
             f"exp({float(epsilon):g}) times as likely. Take at most {LARGE_EPSILON}; about 1 is a "
             "strong promise.",
             LargeEpsilonWarning,
@@ -341,7 +356,7 @@ def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
     """
     used = ledger.accountant.name != "pure" or ledger.delta_spent > 0
     if used and ledger.epsilon != math.inf and ledger.delta * Fraction(n_rows) > 1:
-        warn_of_guarantee(
+        warn_user(
             f"delta={float(ledger.delta):g} is more than one over the released number of rows: a "
             "mechanism that shows a whole row now and then could keep to it. Take a delta well "
             "below one over the number of rows.",
@@ -386,5 +401,5 @@ def warn_if_not_private(epsilon: Epsilon, *, seeded: bool) -> bool:
         reason, cure = "epsilon is infinite, so there is no noise", "Give a finite epsilon"
     else:
         return True
-    warn_of_guarantee(f"This model is not private: {reason}. {cure}.", NotPrivateWarning)
+    warn_user(f"This model is not private: {reason}. {cure}.", NotPrivateWarning)
     return False

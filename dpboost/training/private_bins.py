@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -109,6 +109,29 @@ class FineCounts:
         return counts(neighbours, self.units, histograms=len(self.fine))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReleasedBins:
+    """Bins, and what their histograms have released; public.
+
+    Parameters
+    ----------
+    binner : Binner
+    masses : dict of int to ndarray of shape (n_bins + 1,)
+        Released rows in each bin of the features whose bins were released, not below zero. What
+        is missing to the released number of rows is in the missing bin, where it stands out.
+    ends : dict of int to (float, float)
+        Released rows in the first and in the last of the fine cells, which hold what is clipped to
+        the bounds.
+    noise_stddev : float
+        Standard deviation of the noise of a cell.
+    """
+
+    binner: Binner
+    masses: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    ends: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    noise_stddev: float = 0.0
+
+
 def release_bins(
     binner: Binner,
     source: RowHandle,
@@ -118,7 +141,7 @@ def release_bins(
     n_rows: float,
     budget: PrivacyCost,
     ledger: Ledger,
-) -> tuple[Binner, dict[int, NDArray[np.float64]]]:
+) -> ReleasedBins:
     """Merge fine cells into bins by the square root of their noisy mass.
 
     Parameters
@@ -140,10 +163,7 @@ def release_bins(
 
     Returns
     -------
-    binner : Binner
-    masses : dict of int to ndarray of shape (n_bins + 1,)
-        Released rows in each bin of the features whose bins were released, not below zero. What
-        is missing to the released number of rows is in the missing bin, where it stands out.
+    ReleasedBins
 
     Privacy
     -------
@@ -153,7 +173,7 @@ def release_bins(
     """
     positions = released_columns(binner, integer)
     if not positions:
-        return binner, {}
+        return ReleasedBins(binner=binner)
     public = {position: _affine(binner.features[position]) for position in positions}
     fine = {
         position: fine_cells(public[position], whole=position in integer) for position in positions
@@ -167,7 +187,7 @@ def release_bins(
     noise_stddev = sensitive.noise_stddev(noise) / units
     del sensitive  # with thousands of features it would count in the peak of memory
     features = list(binner.features)
-    masses = {}
+    masses, ends = {}, {}
     for start in range(0, len(positions), FEATURES_AT_ONCE):
         some = slice(start, start + FEATURES_AT_ONCE)
         noisy = released[some] / units
@@ -179,8 +199,15 @@ def release_bins(
             positions[some], within, tables, noisy, strict=True
         ):
             features[position] = replace(bins, table=table[: bins.n_cells].tobytes())
+            last = n_cells.get(position, N_CELLS) - 1
+            ends[position] = float(counted[0]), float(counted[last])
             masses[position] = _masses(table, counted, bins.n_cells, noise_stddev, n_rows)
-    return replace(binner, features=tuple(features)), masses
+    return ReleasedBins(
+        binner=replace(binner, features=tuple(features)),
+        masses=masses,
+        ends=ends,
+        noise_stddev=noise_stddev,
+    )
 
 
 def _masses(

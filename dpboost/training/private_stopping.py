@@ -40,7 +40,7 @@ MOST_LOOKS = 8
 LARGEST_CHANGE = 0.25
 # Units of one standard deviation of the noise: many looks stay far below the limit of the lattice.
 _UNITS_PER_SIGMA = 64 * SMALLEST_SIGMA
-_ABSOLUTE = ("regression_l1", "huber", "fair")
+_ABSOLUTE = ("regression_l1", "mape", "huber", "fair")
 
 
 def check_stopping(request: FitRequest) -> None:
@@ -58,7 +58,7 @@ def check_stopping(request: FitRequest) -> None:
         "sample_weight": weights.of_rows,
         "class_weight": weights.class_weight is not None,
         "scale_pos_weight": weights.scale_pos_weight != 1.0,
-        "an objective of one's own": request.objective.function is not None,
+        "a custom objective": request.objective.function is not None,
     }
     for name, there in given.items():
         if there:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_user
+from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.feature_bins import EdgeBins
 from dpboost.privacy.budget_split import FitBudget, split_fit
@@ -302,6 +302,7 @@ def check_learnable(
     nominal: frozenset[int],
     epsilon: Epsilon | Fraction | float,
     delta: Fraction | float,
+    why: str = "delta=0",
 ) -> None:
     """Raise before anything is drawn when a stability histogram has no delta to spend.
 
@@ -311,6 +312,8 @@ def check_learnable(
         As in `complete_schema`.
     epsilon, delta : Fraction or float
         Of the fit. Without noise no delta is needed.
+    why : str
+        What leaves no delta, for messages.
 
     Raises
     ------
@@ -319,10 +322,11 @@ def check_learnable(
     """
     if delta > 0 or epsilon == np.inf:
         return
+    allow = ", allow delta > 0" if why == "delta=0" else ""
     if task != "regression" and schema.classes is None and "classes" not in assume_public:
         raise InvalidParameterError(
-            "With delta=0 the class labels cannot be learned privately: declare them with "
-            "Schema(classes=...), allow delta > 0, or let assume_public name 'classes'."
+            f"With {why} the class labels cannot be learned privately: declare them with "
+            f"Schema(classes=...){allow}, or let assume_public name 'classes'."
         )
     listed = set() if "categories" in assume_public else columns.categorical
     positions = sorted({*listed, *nominal} - set(schema.categories))
@@ -335,9 +339,10 @@ def check_learnable(
             "public knowledge"
         )
     raise InvalidParameterError(
-        "A list of categories is made of rows, and with delta=0 it cannot be learned privately. "
+        f"A list of categories is made of rows, and with {why} it cannot be learned privately. "
         f"Undeclared: {_some([schema.feature_names[position] for position in positions])}. "
-        f"Declare them with Schema(categories=...), allow delta > 0{cure}."
+        "Declare them with Schema(categories=...) or as values in the data dictionary"
+        f"{allow}{cure}."
     )
 
 
@@ -350,7 +355,7 @@ def _some(values: Sequence[Any]) -> str:
 
 def _warn_of_classes(classes: Sequence[Any]) -> None:
     """Say which labels are published."""
-    warn_of_guarantee(
+    warn_user(
         f"The set of class labels is taken as public and is part of the model: {_some(classes)}. "
         "Declare it, schema=Schema(classes=...), or have it learned with part of the budget: "
         "leave 'classes' out of assume_public.",
@@ -360,7 +365,7 @@ def _warn_of_classes(classes: Sequence[Any]) -> None:
 
 def _warn_of_lists(names: Sequence[str]) -> None:
     """Say whose lists of categories are published."""
-    warn_of_guarantee(
+    warn_user(
         f"The categories that the column types of {_some(names)} list are taken as public and are "
         "part of the model, because assume_public names 'categories'. Declare them, "
         "schema=Schema(categories=...), or have them learned with part of the budget: leave "

@@ -177,7 +177,7 @@ class FitRequest:
         if self.task != "regression":
             check_number_of_classes(len(classes), self.recipe)
         loss = self.objective.planned_loss(self.privacy.schema, len(classes))
-        self.continuation.check_objective(loss)
+        self.continuation.check_outputs(loss)
         extras.scores_for(loss.n_outputs)
         if self.task != "regression":
             self.objective.warn_of_function(len(classes))
@@ -320,7 +320,8 @@ class FitRequest:
             assume_public=privacy.assume_public,
             nominal=inputs.nominal,
             epsilon=privacy.epsilon,
-            delta=privacy.delta,
+            delta=privacy.learning_delta,
+            why=privacy.why_no_names,
         )
         check_noise(
             self.recipe, self.given, privacy, self.objective, inputs.classes, owner=self.owner

@@ -48,6 +48,8 @@ class SeenRows:
         Standard deviation of its noise.
     weight : float
         What ``n_rows`` counts in: the largest weight of a row, 1 where it counts rows.
+    mean : float or None
+        Of scaled labels, as it was released; None of classes, and where it was not released.
     """
 
     n_rows: float
@@ -56,6 +58,7 @@ class SeenRows:
     others: float = 0.0
     noise_stddev: float = 0.0
     weight: float = 1.0
+    mean: float | None = None
 
     def at_most(self, max_rows: int | None) -> float:
         """Return the number of rows, or what is declared as the most where that is less."""
@@ -173,6 +176,8 @@ def release_start(
             noise_stddevs=(math.sqrt(2) * noise_stddev, noise_stddev),
         )
     mean = total / max(n_rows, LEAST_ROWS)
+    if not classes:
+        seen = replace(seen, mean=mean)
     if cautious and isinstance(loss, LabelRangeLoss):
         mean *= _weight(TYPICAL_MEAN, noise_stddev / n_rows)
     elif cautious and isinstance(loss, LogisticLoss | FractionalLabelLoss):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import check_real, refuse
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee
+from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.rows.row_attributes import Weighting
 
 WEIGHT_PARAMETERS = ("max_weight", "class_weight", "scale_pos_weight")
@@ -76,7 +76,7 @@ class Weights:
             factors = class_weight.values() if isinstance(class_weight, Mapping) else ()
             most = max([1.0, positive, *map(_factor, factors)])
             if of_rows:
-                warn_of_guarantee(
+                warn_user(
                     "Weights of rows come without max_weight, so that those above "
                     f"{most:g} count as {most:g}: give a public bound of the weights, "
                     "max_weight=...",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from dpboost.data.evaluation_rows import (
     is_training_set,
     without_training_rows,
 )
+from dpboost.schema import Schema
 from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
 
 #: Arguments that hold private rows, in every function that is recorded.
@@ -99,7 +101,7 @@ class Call:
             function=function,
             subject=None if subject is None else type(subject),
             parameters={} if subject is None else _parameters(subject),
-            arguments={name: value for name, value in rest.items() if value is not None},
+            arguments=_public_arguments(rest),
             tables=tables,
             numbers=numbers,
             labels=LabelForm(
@@ -108,6 +110,23 @@ class Call:
             labelled=labelled,
             facts=facts,
         )
+
+
+def _public_arguments(rest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the public arguments of a call, with what a file of theirs declares."""
+    given = {name: value for name, value in rest.items() if value is not None}
+    params = given.get("params")
+    if isinstance(params, Mapping):
+        given["params"] = {**params, **_read_schema(params)}
+    return given
+
+
+def _read_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a file: a transcript is replayed where the file is not."""
+    given = parameters.get("schema")
+    if isinstance(given, (str, os.PathLike)):
+        return {"schema": Schema.or_dictionary(given)}
+    return {}
 
 
 def _without_training_rows(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,5 +170,6 @@ def _parameters(estimator: Any) -> dict[str, Any]:
     found = estimator.get_params(deep=False)
     own = {name: value for name, value in found.items() if not is_default(value)}
     own.pop("client", None)
+    own |= _read_schema(own)
     generators = (np.random.Generator, np.random.RandomState)
     return {name: None if isinstance(value, generators) else value for name, value in own.items()}

@@ -15,7 +15,7 @@ import numpy as np
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.columns import is_frame
 from dpboost.data.containers import is_dataset, unpack
-from dpboost.schema import Schema
+from dpboost.schema import DataDictionary, Schema
 from dpboost.transcripts.call import Call
 from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
 
@@ -133,6 +133,8 @@ class Encoder:
             return {"$form": type(value).__name__, "is": self.value(name, vars(value))}
         if isinstance(value, Schema):
             return {"$schema": value.to_dict()}
+        if isinstance(value, DataDictionary):
+            return {"$dictionary": [entry.to_dict() for entry in value.entries]}
         if hasattr(value, "to_bytes"):
             return {"$transcript": value.to_bytes().hex()}
         if is_frame(value) or type(value).__name__ == "Series":
@@ -232,6 +234,7 @@ class Decoder:
             "$array": self._member,
             "$objects": lambda values: np.array(self.value(values), dtype=object),
             "$schema": Schema.from_dict,
+            "$dictionary": DataDictionary.from_lines,
             "$model": ModelText,
             "$dataset": lambda parts: DatasetParts(self.value(parts)),
             "$missing": MissingObject,

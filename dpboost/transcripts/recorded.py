@@ -1,4 +1,4 @@
-"""Functions whose calls are recorded."""
+"""Functions whose calls are recorded, with rows as a data dictionary declares them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from dpboost._utils.version import __version__
 from dpboost.data.batches import Batches, is_batched
+from dpboost.data.declared_rows import Declaration, DeclaredRows, frame_of
+from dpboost.data.evaluation_rows import evaluation_pairs, same_rows
 from dpboost.privacy.recording import Recording, current, recording
 from dpboost.transcripts.call import Call
 from dpboost.transcripts.transcript import Transcript
@@ -72,3 +74,77 @@ def recorded(keep: Callable[[Any, Transcript], Any]) -> Callable[[Callable[P, R]
         return call
 
     return decorate
+
+
+def by_declaration(
+    declaration_of: Callable[[Any], tuple[Declaration | None, str]],
+    say: Callable[[Any, str], None],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have a function get features, labels and users where a data dictionary says which they are.
+
+    Parameters
+    ----------
+    declaration_of : callable
+        Gets the first argument, a model; returns what is declared of its tables, and the task.
+    say : callable
+        Gets it too, and a line about columns that are left out.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError:
+                return function(*args, **kwargs)  # which says it better
+            given = bound.arguments
+            model = next(iter(given.values()))
+            declared, task = declaration_of(model)
+            table = None if declared is None else frame_of(given.get("X"))
+            if declared is None or table is None:
+                return function(*args, **kwargs)
+            table = _named(table, given)
+            rows = declared.rows(table, task=task, y=given.get("y"), user_ids=given.get("user_ids"))
+            if rows.left_out:
+                say(model, rows.left_out_line)
+            given |= _evaluation_sets(given, rows, declared)
+            given |= {"X": rows.X, "y": rows.y}
+            if rows.user_ids is not None:
+                given["user_ids"] = rows.user_ids
+            return function(*bound.args, **bound.kwargs)
+
+        return call
+
+    return decorate
+
+
+def _named(table: Any, given: dict[str, Any]) -> Any:
+    """Return a table with the names that are given for its columns, and name the nominal ones."""
+    names, nominal = given.pop("feature_name", "auto"), given.get("categorical_feature")
+    if not isinstance(names, str) and names is not None and len(names) == table.shape[1]:
+        table = table.set_axis(list(names), axis=1)
+    if isinstance(nominal, (list, tuple)):
+        known = list(table.columns)
+        given["categorical_feature"] = [
+            known[each] if isinstance(each, int) and each < len(known) else each for each in nominal
+        ]
+    return table
+
+
+def _evaluation_sets(
+    given: dict[str, Any], rows: DeclaredRows, declared: Declaration
+) -> dict[str, Any]:
+    """Return evaluation sets with their features alone; the training rows stay the same object."""
+    pairs = evaluation_pairs(*(given.get(name) for name in ("eval_set", "eval_X", "eval_y")))
+    if not pairs:
+        return {}
+    found = []
+    for X, y in pairs:
+        if same_rows(X, given["X"]):
+            found.append((rows.X, rows.y if same_rows(y, given.get("y")) else y))
+        else:
+            table = frame_of(X)
+            found.append((X if table is None else declared.features(table), y))
+    return {"eval_set": found, "eval_X": None, "eval_y": None}

@@ -16,7 +16,7 @@ _BINS_AT_ONCE = 1 << 26
 
 
 class Forest:
-    """Trees one behind the other, growing by amortised doubling.
+    """Trees one behind the other, growing by amortized doubling.
 
     Parameters
     ----------

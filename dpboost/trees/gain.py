@@ -37,7 +37,7 @@ class GradientGain:
     hessian : float
         The public constant ``c`` that each row adds to the denominator.
     reg_lambda : float
-        L2 regularisation, greater than zero.
+        L2 regularization, greater than zero.
     gradient_limit : int
         Largest absolute gradient of a row, in units of the gradient grid.
     n_threads : int

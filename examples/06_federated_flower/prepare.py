@@ -1,6 +1,6 @@
 """Write what the example needs: keys, the agreement, and rows of three hospitals.
 
-In earnest every hospital makes its own key, shows the public part to the others, and reads the
+In production every hospital makes its own key, shows the public part to the others, and reads the
 agreement before it starts its node.
 """
 

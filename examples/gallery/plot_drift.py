@@ -1,9 +1,8 @@
-"""
-Have the rows moved?
-====================
+"""Detect drift between two months
+===============================
 
-Noisy histograms over the bins of a model, of two months. What noise and samples explain is
-taken off the distance.
+Noisy histograms over the bins of a model, for two months. The distance is corrected for noise and
+sampling error.
 """
 
 import matplotlib.pyplot as plt

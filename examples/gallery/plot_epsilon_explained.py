@@ -1,9 +1,8 @@
-"""
-What an epsilon leaves to an attacker
-=====================================
+"""The bound that epsilon puts on an attacker
+==========================================
 
-Whoever knows all other rows and sees the model wants to know whether a person took part. The curve
-bounds how often they are right, whatever they do.
+An attacker knows all other rows, sees the model, and guesses whether an individual took part. The
+curve bounds the true-positive rate of every such attack.
 """
 
 import matplotlib.pyplot as plt

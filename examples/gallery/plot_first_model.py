@@ -1,9 +1,8 @@
-"""
-A first private model
+"""A first private model
 =====================
 
-Two features decide who comes back. The model is trained under epsilon 1; its probabilities are
-drawn over the plane.
+Two features determine readmission. The model is trained at epsilon 1; the plot shows its
+probabilities.
 """
 
 import matplotlib.pyplot as plt

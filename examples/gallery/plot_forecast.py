@@ -1,9 +1,9 @@
-"""
-Forecast before a private row is touched
-========================================
+"""Forecast accuracy from public rows
+==================================
 
-Public rows that look like the private ones tell what a fit may reach at each epsilon. Here two
-plans are compared: trees of up to three features, and a sum of functions of single features.
+Public rows that are similar to the private ones show the accuracy that a fit may reach at each
+epsilon. The plot compares two plans: trees of up to three features, and a sum of functions of
+single features.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,8 @@
-"""
-Is the model as good for everybody?
-===================================
+"""Evaluate a model by group
+=========================
 
-``groups`` judges by group, for one charge. The list of groups is public; who belongs to
-which is not.
+``groups`` evaluates by group, for one charge. The list of groups is public; the group of each row
+is private.
 """
 
 import matplotlib.pyplot as plt

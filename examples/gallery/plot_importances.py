@@ -1,8 +1,8 @@
-"""
-Importances with standard errors
+"""Importances with standard errors
 ================================
 
-Four features matter less and less, and two not at all. With errors one sees which order is certain.
+Four features have decreasing importance, and two have none. The errors show which ranks are
+certain.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,7 @@
-"""
-What two features do together
-=============================
+"""The interaction of two features
+===============================
 
-The pair effect is what is left after each feature's own effect. Hatched cells may be noise.
+The pair effect is what remains after the effect of each single feature. Hatched cells may be noise.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,8 @@
-"""
-Intervals that cover new rows
-=============================
+"""Prediction intervals
+====================
 
-``fit(conformal=.9)`` sets rows aside by secret coins and releases a quantile of their errors. The
-intervals then cover nine new rows of ten, whatever the model is worth.
+``fit(conformal=.9)`` holds out rows at random, in secret, and releases a quantile of their errors.
+The intervals then cover nine of ten new rows, for any accuracy of the model.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,8 @@
-"""
-Directions take noise back
-==========================
+"""Monotonic constraints reduce noise
+==================================
 
-The label rises with the feature. A model that is told so cannot follow the noise down; the
-constraint costs no budget.
+The label increases with the feature. A constrained model cannot follow the noise down; the
+constraint uses no budget.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,8 @@
-"""
-New leaves on old trees
-=======================
+"""Refit the leaves of a model
+===========================
 
 In April the effect has changed. ``refit_leaves`` keeps bins and partitions of the March model and
-spends everything on leaves.
+spends the whole budget on leaves.
 """
 
 import matplotlib.pyplot as plt

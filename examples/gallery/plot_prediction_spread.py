@@ -1,9 +1,8 @@
-"""
-How far would a prediction move?
-================================
+"""The spread of predictions between fits
+======================================
 
-``prediction_spread`` is the deviation of each prediction over fits with other noise, from one fit
-alone. Four refits lie where it says.
+``prediction_spread`` estimates the standard deviation of each prediction over fits with other
+noise, from one fit alone. The plot compares it with four refits.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +20,7 @@ grid = np.linspace(0, 1, 150)[:, None]
 middle, spread = models[0].predict(grid), models[0].prediction_spread(grid)
 plt.fill_between(grid[:, 0], middle - 2 * spread, middle + 2 * spread, alpha=0.3, label="2 spreads")
 for model in models[1:]:
-    plt.plot(grid, model.predict(grid), color="grey", linewidth=0.7)
+    plt.plot(grid, model.predict(grid), color="gray", linewidth=0.7)
 plt.plot(grid, middle, label="first fit")
 plt.legend()
 plt.show()

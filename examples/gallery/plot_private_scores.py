@@ -1,9 +1,8 @@
-"""
-A ROC curve that is paid for
-============================
+"""A private ROC curve
+===================
 
-A fifth of the rows is set aside by secret coins. ``evaluate`` judges the model on them, inside the
-same budget: its curve and its figures carry noise, and intervals that count it.
+A fifth of the rows is held out at random, in secret. ``evaluate`` scores the model on them, inside
+the same budget: the curve and the metrics contain noise, and the intervals include it.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,7 @@
-"""
-Quantiles
-=========
+"""Quantile regression
+===================
 
-``objective="quantile"`` predicts a level instead of the mean. The three fits share one budget.
+``objective="quantile"`` predicts a quantile instead of the mean. The three fits share one budget.
 """
 
 import matplotlib.pyplot as plt

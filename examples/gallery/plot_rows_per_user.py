@@ -1,9 +1,8 @@
-"""
-People with several rows
-========================
+"""Individuals with several rows
+=============================
 
-The more rows of a person may take part, the more noise hides that person. Rows of one person are
-alike here, so that one row of each says most.
+The more rows of an individual may take part, the more noise is needed. The rows of an individual
+are similar here, so that one row of each is the best choice.
 """
 
 import matplotlib.pyplot as plt

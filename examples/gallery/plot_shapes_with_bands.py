@@ -1,9 +1,8 @@
-"""
-Shapes, with the error that the noise leaves
-============================================
+"""Shape functions with error bands
+================================
 
-A fit of recipe ``best`` has released enough to draw what each feature does. The band is what the
-known noise alone may have done: a bump inside it may be noise.
+The released numbers of a fit of recipe ``best`` determine the effect of each feature. The band
+shows the effect of the known noise: a bump inside it may be noise.
 """
 
 import matplotlib.pyplot as plt

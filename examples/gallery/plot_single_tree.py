@@ -1,8 +1,7 @@
-"""
-A single tree to read
-=====================
+"""A single interpretable tree
+===========================
 
-One tree of depth 2 under pure epsilon, and the regions that it cuts.
+One tree of depth 2 under pure epsilon, and the regions of its leaves.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,7 @@
-"""
-The same feature at two epsilons
+"""The same feature at two epsilons
 ================================
 
-Less privacy, narrower bands.
+Less privacy gives narrower bands.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,8 @@
-"""
-Where the budget of a fit goes
-==============================
+"""How a fit divides its budget
+============================
 
-Most of it goes into the leaves of the trees. What a schema leaves open has to be learned, and that
-takes a part of it: here the bounds of both features.
+Most of the budget is spent on the leaves of the trees. The fit estimates what a schema leaves open
+privately, with part of the budget: here the bounds of both features.
 """
 
 import warnings

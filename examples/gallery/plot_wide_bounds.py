@@ -1,9 +1,8 @@
-"""
-What wide bounds cost
-=====================
+"""The cost of wide bounds
+=======================
 
-Label bounds are declared from a codebook, so they are often far too wide. Recipe ``best`` first
-looks, at a charge, where labels lie inside them.
+Label bounds come from a codebook, so they are often much too wide. Recipe ``best`` first estimates
+privately where labels lie inside them.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +21,7 @@ for width in widths:
     model = DPBoostRegressor(epsilon=1.0, schema=schema, verbosity=-1).fit(X, y)
     errors.append(np.sqrt(np.mean((model.predict(test) - np.sin(5 * test[:, 0])) ** 2)))
 plt.plot(widths, errors, marker="o", label="model")
-plt.axhline(np.std(np.sin(5 * test[:, 0])), color="grey", linestyle="--", label="a constant")
+plt.axhline(np.std(np.sin(5 * test[:, 0])), color="gray", linestyle="--", label="a constant")
 plt.xscale("log")
 plt.ylim(bottom=0)
 plt.xlabel("label bounds of plus and minus")

@@ -905,7 +905,7 @@ MUTATIONS = [
         check="scope total",
     ),
     Mutation(
-        name="a coin for every tree instead of one for all",
+        name="an assignment for every tree instead of one for all",
         patches=a_coin_for_every_tree,
         witness="five trees",
         check="scope total",
@@ -959,13 +959,13 @@ MUTATIONS = [
         check="visible output",
     ),
     Mutation(
-        name="all categories that occur are told",
+        name="all categories that occur are released",
         patches=categories_that_occur,
         witness="lone category",
         check="support",
     ),
     Mutation(
-        name="categories of the column type are told",
+        name="categories of the column type are released",
         patches=categories_of_the_column_type,
         witness="lone category",
         check="support",

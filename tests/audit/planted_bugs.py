@@ -372,12 +372,12 @@ def _():
 def _():
     original = found("weights of rows")[2]
 
-    def units(self, weighting, classes):
+    def units(self, weighting, classes, targets):
         if self.sample_weight is None:
-            return original(self, weighting, classes)
+            return original(self, weighting, classes, targets)
         mean = max(float(self.sample_weight.mean()), 1e-9)
         scaled = replace(self, sample_weight=self.sample_weight / mean)
-        return original(scaled, weighting, classes)
+        return original(scaled, weighting, classes, targets)
 
     return [planted("weights of rows", units)]
 
@@ -386,11 +386,11 @@ def _():
 def _():
     original = found("weights of rows")[2]
 
-    def units(self, weighting, classes):
+    def units(self, weighting, classes, targets):
         if self.sample_weight is not None and len(self.sample_weight):
             most = max(float(self.sample_weight.max()), 1e-9)
             weighting = replace(weighting, max_weight=most)
-        return original(self, weighting, classes)
+        return original(self, weighting, classes, targets)
 
     return [planted("weights of rows", units)]
 
@@ -690,10 +690,10 @@ def _():
 def _():
     original = found("weights of rows")[2]
 
-    def units(self, weighting, classes):
+    def units(self, weighting, classes, targets):
         if self.sample_weight is not None and (self.sample_weight > weighting.max_weight).any():
             warnings.warn("weights were clipped", stacklevel=2)
-        return original(self, weighting, classes)
+        return original(self, weighting, classes, targets)
 
     return [planted("weights of rows", units)]
 

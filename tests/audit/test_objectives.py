@@ -135,7 +135,7 @@ def test_the_first_leaf_sums_reach_most_of_their_charge(name, neighbours):
 
 
 def test_a_weight_that_is_not_clipped_is_found(monkeypatch):
-    def units(self, weighting, classes):
+    def units(self, weighting, classes, targets):
         return np.rint(self.sample_weight * 65536).astype(np.int32)
 
     monkeypatch.setattr("dpboost.rows.row_attributes.RowExtras.weight_units", units)

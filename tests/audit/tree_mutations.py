@@ -317,7 +317,7 @@ def order_by_exact_sizes():
 def weights_as_they_come():
     """Weights that are not clipped to the public bound."""
 
-    def weight_units(self, weighting, classes):
+    def weight_units(self, weighting, classes, targets):
         return np.rint(self.sample_weight / weighting.max_weight * 2**16).astype(np.int32)
 
     return [(RowExtras, "weight_units", weight_units)]
@@ -463,7 +463,7 @@ TREE_MUTATIONS = [
         check="entry cost",
     ),
     TreeMutation(
-        name="value of a noisy maximum told for the price of its index",
+        name="value of a noisy maximum released for the price of its index",
         recipe="dp_topdown",
         patches=noisy_maximum_with_its_value,
         witness=LONE,
@@ -512,7 +512,7 @@ TREE_MUTATIONS = [
         check="entry cost",
     ),
     TreeMutation(
-        name="budget handed down twice, paths booked side by side",
+        name="budget handed down twice, paths recorded side by side",
         recipe="histograms_saving",
         patches=paths_side_by_side,
         witness=LONE,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import re
+import os
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +16,9 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.lightgbm_suite import command
 from benchmarks.lightgbm_suite.copies import changed
 from benchmarks.lightgbm_suite.runs import Outcome, run_copy
-from benchmarks.lightgbm_suite.sorting import Reason, read_reasons, sort
+from benchmarks.lightgbm_suite.sorting import Difference, digest, read_differences, sort
+
+ROOT = Path(__file__).parents[2]
 
 FILES = {
     "__init__.py": "",
@@ -74,6 +79,17 @@ def test_on_purpose():
     assert lgb.__name__ == "lightgbm", "another name"
 
 
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_for_a_reason_at_one_line(name):
+    if name == "two":
+        assert lgb.__name__ == "lightgbm"
+    assert lgb.__name__ == "lightgbm", name
+
+
+def test_a_known_fault():
+    assert lgb.__name__ == "lightgbm", "a fault"
+
+
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_nobody_knows_why(name):
     assert name == "a" or lgb.__name__ == "lightgbm"
@@ -125,65 +141,109 @@ def suite(tmp_path_factory):
     return folder
 
 
+LINE = 'assert lgb.__name__ == "lightgbm", '
+READ = {
+    "test_ranking": (
+        'lgb.train({**FEW, "objective": "lambdarank"}, lgb.Dataset(X, y, group=[100, 100]))',
+        "refused by design",
+        "gradients of a ranking mix rows",
+    ),
+    "test_on_purpose": (LINE + '"another name"', "differs by design", "a module has its own name"),
+    "test_for_a_reason_at_one_line[one]": (LINE + "name", "differs by design", "as before"),
+    "test_for_a_reason_at_one_line[two]": (LINE + "name", "differs by design", "as before"),
+    "test_a_known_fault": (LINE + '"a fault"', "wrong", "to be mended"),
+}
+
+
 @pytest.fixture(scope="module")
 def written(suite, tmp_path_factory):
-    """The page and the table of a run over the folder."""
+    """The folder of the page and of the tables of a run over the tests."""
     output = tmp_path_factory.mktemp("results")
-    reasons = [
-        Reason(
-            test=re.compile("::test_on_purpose$"),
-            error=re.compile("^AssertionError: another name"),
-            kind="differs by design",
-            reason="a module has its own name",
+    known = {
+        (f"test_engine.py::{test}", digest(line)): Difference(
+            test=f"test_engine.py::{test}", line=digest(line), kind=kind, reason=reason
         )
-    ]
+        for test, (line, kind, reason) in READ.items()
+    }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "read_reasons", lambda: reasons)
-        assert main(["lightgbm-suite", str(suite), "--output", str(output), "--seconds", "15"]) == 0
-    page = (output / "lightgbm-suite.md").read_text(encoding="utf-8")
-    with (output / "lightgbm-suite.csv").open(newline="", encoding="utf-8") as file:
-        return page, {row["test"]: row for row in csv.DictReader(file)}
+        patch.setattr(command, "read_differences", lambda: known)
+        assert main(["lightgbm-suite", str(suite), "--output", str(output), "--seconds", "15"]) == 1
+    return output
+
+
+@pytest.fixture(scope="module")
+def rows(written):
+    with (written / "lightgbm-suite.csv").open(newline="", encoding="utf-8") as file:
+        return {row["test"]: row for row in csv.DictReader(file)}
 
 
 EXPECTED = {
     "test_engine.py::test_fine": "passes",
     "test_engine.py::test_reads_the_examples": "passes",
     "test_engine.py::test_ranking": "refused by design",
-    "test_engine.py::test_refused_in_other_words": "refused by design",
+    "test_engine.py::test_refused_in_other_words": "unclassed",
     "test_engine.py::test_twice_the_same": "differs by noise",
     "test_engine.py::test_on_purpose": "differs by design",
+    "test_engine.py::test_for_a_reason_at_one_line[one]": "differs by design",
+    "test_engine.py::test_for_a_reason_at_one_line[two]": "unclassed",
+    "test_engine.py::test_a_known_fault": "wrong",
     "test_engine.py::test_nobody_knows_why[a]": "passes",
-    "test_engine.py::test_nobody_knows_why[b]": "wrong",
+    "test_engine.py::test_nobody_knows_why[b]": "unclassed",
     "test_engine.py::test_wrong_in_both": "fails in LightGBM too",
     "test_engine.py::test_left_out": "skipped",
     "test_abort.py::test_before": "passes",
-    "test_abort.py::test_ends_the_process": "wrong",
+    "test_abort.py::test_ends_the_process": "unclassed",
     "test_abort.py::test_after": "passes",
-    "test_abort.py::test_takes_too_long": "wrong",
+    "test_abort.py::test_takes_too_long": "unclassed",
     "test_import.py": "fails in LightGBM too",
 }
 
 
-def test_every_test_is_sorted(written):
-    _, rows = written
+def test_every_test_is_sorted(rows):
     assert {test: row["verdict"] for test, row in rows.items()} == EXPECTED
 
 
-def test_verdicts_say_why(written):
-    _, rows = written
+def test_verdicts_say_why(rows):
     reason = {test.split("::")[-1]: row["reason"] for test, row in rows.items()}
     assert reason["test_on_purpose"] == "a module has its own name"
     assert reason["test_ends_the_process"] == "the process ended"
     assert "longer than 15" in reason["test_takes_too_long"]
-    assert "group" in reason["test_ranking"]
+    assert reason["test_refused_in_other_words"].startswith("refused: ")
     assert reason["test_nobody_knows_why[b]"].startswith("AssertionError")
+    assert rows["test_engine.py::test_on_purpose"]["line"] == LINE + '"another name"'
 
 
-def test_the_page_counts_and_lists_what_is_wrong(written):
-    page, rows = written
-    assert "| test_engine.py | 3 | 2 | 1 | 1 | 1 | 1 | 1 |" in page
-    wrong = [test for test, row in rows.items() if row["verdict"] == "wrong"]
-    assert all(f"* `{test}`: " in page.split("## wrong")[1] for test in wrong)
+def test_the_page_counts_and_lists_what_is_wrong_or_unclassed(written, rows):
+    page = (written / "lightgbm-suite.md").read_text(encoding="utf-8")
+    assert "| test_engine.py | 3 | 1 | 1 | 2 | 1 | 1 | 1 | 3 |" in page
+    for kind in ("wrong", "unclassed"):
+        faults = [test for test, row in rows.items() if row["verdict"] == kind]
+        assert all(f"* `{test}`: " in page.split(f"## {kind}")[1] for test in faults)
+
+
+def test_what_nobody_has_read_is_an_entry_without_a_class(written, rows, tmp_path):
+    path = written / "lightgbm-suite-unclassed.json"
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    assert {each["test"] for each in entries} == {
+        test for test, row in rows.items() if row["verdict"] == "unclassed"
+    }
+    assert {each["kind"] for each in entries} == {""}
+    with pytest.raises(BenchmarkError, match="says too little"):
+        read_differences(path)
+    read = [{**each, "kind": "wrong"} for each in entries]
+    (tmp_path / "read.json").write_text(json.dumps(read))
+    found = read_differences(tmp_path / "read.json")
+    assert all(
+        (test, row["digest"]) in found
+        for test, row in rows.items()
+        if row["verdict"] == "unclassed"
+    )
+
+
+def test_a_suite_without_faults_ends_well(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text("def test_it():\n    pass\n")
+    assert main(["lightgbm-suite", str(tmp_path / "tests"), "--output", str(tmp_path)]) == 0
 
 
 def test_a_folder_without_tests_is_an_error(tmp_path, capsys):
@@ -218,74 +278,76 @@ def test_imports_are_changed_and_nothing_else(line, expected):
     assert changed(f"x = 1\n{line}\n") == f"x = 1\n{expected}\n"
 
 
-def test_a_reason_needs_a_kind_a_text_and_a_test(tmp_path):
-    good = {"test": "a", "error": "", "kind": "differs by design", "reason": "because"}
-    path = tmp_path / "reasons.json"
-    path.write_text(json.dumps([good]))
-    assert len(read_reasons(path)) == 1
-    for changes in ({"kind": "passes"}, {"reason": ""}, {"test": ""}):
-        path.write_text(json.dumps([good | changes]))
-        with pytest.raises(BenchmarkError, match="says too little"):
-            read_reasons(path)
+ENTRY = {"test": "test_a.py::test_a", "line": "0", "kind": "wrong", "reason": "because"}
 
 
-def test_the_list_can_be_read_and_forgives_nothing_at_large():
-    reasons = read_reasons()
-    nothing = Outcome(outcome="failed", errors=((("builtins.AssertionError",), "x"),))
-    assert not any(reason.fits("test_new.py::test_new", nothing) for reason in reasons)
+@pytest.mark.parametrize(
+    "changes", [{"kind": "passes"}, {"reason": ""}, {"test": ""}, {"line": ""}, {"error": ".*"}]
+)
+def test_an_entry_names_a_test_a_line_a_class_and_a_reason(changes, tmp_path):
+    path = tmp_path / "differences.json"
+    path.write_text(json.dumps([ENTRY]))
+    assert list(read_differences(path)) == [("test_a.py::test_a", "0")]
+    path.write_text(json.dumps([ENTRY | changes]))
+    with pytest.raises(BenchmarkError, match="says too little"):
+        read_differences(path)
 
 
-SCORE = "assert np.float64(0.37) < 0.25"
-FORGIVEN = [
-    ("test_engine.py::test_binary", "AssertionError", SCORE),
-    ("test_sklearn.py::test_stacking_classifier", "AssertionError", "assert 0.61 >= 0.8"),
-    ("test_basic.py::test_x", "AssertionError", "assert 30 == 1\n +  where 30 = a.num_trees()"),
-    ("test_dask.py::test_machines_should_be_used", "Failed", "DID NOT RAISE <class 'Error'>"),
-    ("test_engine.py::test_cv_works", "AssertionError", "assert 1 == 10\n +  where 1 = len([2])"),
-]
-WRONG = [
-    # Another test with a number in it, and a number of another kind.
-    ("test_basic.py::test_round_trip", "AssertionError", SCORE),
-    ("test_engine.py::test_binary", "AssertionError", "assert 37 < 25"),
-    ("test_engine.py::test_binary", "AssertionError", "assert [0.37] < 0.25"),
-    ("test_basic.py::test_x", "AssertionError", "assert 30 == 1\n +  where 30 = len(a)"),
-    ("test_sklearn.py::test_positional", "TypeError", "unsupported operand"),
-    ("test_sklearn.py::test_same_kwargs", "AssertionError", "assert False"),
-    ("test_dask.py::test_classifier", "Failed", "DID NOT RAISE <class 'Error'>"),
-    ("test_dask.py::test_training", "KeyError", "'machines'"),
-    ("test_engine.py::test_cv_works", "AssertionError", "assert 1 == 10\n +  where 1 = a.b"),
-    ("test_engine.py::test_multiclass", "Failed", "DID NOT RAISE <class 'Error'>"),
-]
+def test_an_entry_comes_once(tmp_path):
+    path = tmp_path / "differences.json"
+    path.write_text(json.dumps([ENTRY, ENTRY | {"kind": "differs by noise"}]))
+    with pytest.raises(BenchmarkError, match="twice"):
+        read_differences(path)
 
 
-@pytest.mark.parametrize(("test", "kind", "message"), FORGIVEN)
-def test_reasons_fit_what_they_speak_of(test, kind, message):
-    outcome = Outcome(outcome="failed", errors=(((f"builtins.{kind}",), message),))
-    assert any(reason.fits(test, outcome) for reason in read_reasons())
+def test_the_list_can_be_read():
+    assert all(test.startswith("test_") for test, _ in read_differences())
 
 
-@pytest.mark.parametrize(("test", "kind", "message"), WRONG)
-def test_reasons_fit_nothing_else(test, kind, message):
-    outcome = Outcome(outcome="failed", errors=(((f"builtins.{kind}",), message),))
-    assert not any(reason.fits(test, outcome) for reason in read_reasons())
+FAILED = Outcome(outcome="failed", errors=((("builtins.KeyError",), "x"),), line="a = b[c]")
+PASSED = Outcome(outcome="passed")
+KNOWN = {("t", digest(FAILED.line)): Difference(test="t", line="", kind="wrong", reason="r")}
 
 
-def test_a_reason_for_any_test_is_about_an_error_of_ours_or_one_attribute():
-    for reason in read_reasons():
-        if not reason.test.pattern:
-            assert reason.error.pattern.startswith(("^InvalidParameterError: ", "^AssertionError"))
-            assert "num_trees" in reason.error.pattern or "Invalid" in reason.error.pattern
+def test_the_same_error_elsewhere_is_not_excused():
+    assert sort({"t": FAILED}, {}, {"t": PASSED}, KNOWN)["t"][:2] == ("wrong", "r")
+    for other in ("t[1]", "tt"):
+        assert sort({other: FAILED}, {}, {other: PASSED}, KNOWN)[other].kind == "unclassed"
+    elsewhere = Outcome(outcome="failed", errors=FAILED.errors, line="a = b[d]")
+    found = sort({"t": elsewhere}, {}, {"t": PASSED}, KNOWN)["t"]
+    assert found[:2] == ("unclassed", "KeyError: x")
 
 
-def test_a_file_that_needs_another_package_is_left_out():
-    message = "E   ModuleNotFoundError: No module named 'a_package'"
-    failed = Outcome(outcome="failed", errors=((("collection",), message),))
-    assert sort({"t": failed}, {}, {}, ())["t"] == ("skipped", "needs a_package")
-    ours = Outcome(outcome="failed", errors=((("collection",), "No module named 'dpboost.x'"),))
-    assert sort({"t": ours}, {}, {}, ())["t"].kind == "wrong"
+def test_a_refusal_of_ours_is_read_as_well():
+    types = ("dpboost._utils.validation.RefusedError", "builtins.ValueError")
+    refused = Outcome(outcome="failed", errors=((types, "No."),), line="lgb.train()")
+    assert sort({"t": refused}, {"t": refused}, {"t": PASSED}, KNOWN)["t"].kind == "unclassed"
 
 
-def test_a_failure_that_is_not_on_the_list_is_wrong():
-    failed = Outcome(outcome="failed", errors=((("builtins.KeyError",), "x"),))
-    verdicts = sort({"t": failed}, {"t": failed}, {"t": Outcome(outcome="passed")}, ())
-    assert verdicts["t"] == ("wrong", "KeyError: x")
+def test_two_runs_sort_without_a_reader():
+    assert sort({"t": FAILED}, {"t": PASSED}, {"t": PASSED}, {})["t"].kind == "differs by noise"
+    verdict = sort({"t": FAILED}, {"t": FAILED}, {"t": FAILED}, KNOWN)["t"]
+    assert verdict.kind == "fails in LightGBM too"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the stage is a script of bash")
+@pytest.mark.parametrize(("argument", "status"), [("suite", 1), ("suite={}", 0), ("suite=no", 1)])
+def test_the_nightly_stage_takes_the_folder(argument, status, tmp_path):
+    # Its clone, its environment and the run are stubs that say what they were given.
+    script = (ROOT / ".ci" / "nightly").read_text(encoding="utf-8")
+    stage = script[script.index("stage_suite()") :].partition("\n}\n")[0] + "\n}\n"
+    loop = "stage=$1; argument=; [[ $stage != *=* ]] || argument=${stage#*=}; stage=${stage%%=*}\n"
+    assert "[[ $stage != *=* ]] || argument=${stage#*=}" in script
+    stubs = 'enter() { :; }\npython() { [ $2 = pip ] || echo "$@"; }\nroot=/r\n'
+    command_line = stubs + stage + loop + 'stage_$stage "$argument"\n'
+    ended = subprocess.run(
+        ["bash", "-c", command_line, "nightly", argument.format(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ,
+    )
+    assert ended.returncode == status
+    if status == 0:
+        expected = f"-m benchmarks lightgbm-suite {tmp_path} --output /r/benchmarks/results"
+        assert ended.stdout.strip() == expected

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import pytest
 
@@ -9,20 +10,59 @@ pytest.importorskip("pandas")
 from benchmarks import __main__ as command_line
 from benchmarks.__main__ import main
 from benchmarks.errors import BenchmarkError
+from benchmarks.harness.claims import Claim, judged, sections
 from benchmarks.harness.results import Result
 from benchmarks.harness.run import Plan, Request, Run, Unit
 from benchmarks.problems import PROBLEMS
 from benchmarks.registry import runs
-from benchmarks.reproductions.inventory import ITEMS
+from benchmarks.reproductions.inventory import HEADLINES, ITEMS
 
 
 def test_list_names_everything(capsys):
-    assert main(["list"]) == 0
+    assert main(["list", "--all"]) == 0
     shown = capsys.readouterr().out.splitlines()
     for name in [*PROBLEMS, *runs()]:
         assert any(line.split()[:1] == [name] for line in shown)
     for item in ITEMS:
         assert sum(f"{item.paper}, {item.name} (" in line for line in shown) == 1
+
+
+def test_the_short_list_is_one_screen_with_every_run_under_its_paper(capsys):
+    assert main(["list"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) <= 40
+    assert max(map(len, shown)) <= 160
+    words = " ".join(line for line in shown if line[:2] == "  ").replace("*", "").split()
+    for name in runs():
+        assert words.count(name) == 1, name
+    for paper, name in HEADLINES.items():
+        head = next(k for k, line in enumerate(shown) if line.startswith(paper))
+        assert f"{name}*" in shown[head + 1].split()
+
+
+def test_help_of_a_run_describes_it(capsys):
+    assert main(["run", "friedman-schuster", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for part in (
+        runs()["friedman-schuster"].description,
+        "Data: ",
+        "40 minutes in full",
+        "friedman-schuster.png",
+        "--quick takes under a minute",
+    ):
+        assert part in told
+
+
+def test_help_without_a_run_lists_the_options(capsys):
+    assert main(["run", "--help"]) == 0
+    assert "--quick" in capsys.readouterr().out
+    assert main(["run"]) == 1
+    assert "benchmarks list" in capsys.readouterr().err
+
+
+def test_main_results_are_runs_with_a_picture():
+    for name in HEADLINES.values():
+        assert runs()[name].draw is not None
 
 
 def test_runs_have_names_of_their_own():
@@ -95,3 +135,48 @@ def test_what_cannot_be_run_says_so(monkeypatch, capsys):
     monkeypatch.setattr(command_line, "runs", refuse)
     assert main(["run", "trial"]) == 1
     assert capsys.readouterr().err == "Not here.\n"
+
+
+def test_a_run_with_claims_ends_with_its_verdict_and_without_warnings(
+    monkeypatch, tmp_path, capsys
+):
+    claim = Claim(text="a above b", above="a", below="b")
+
+    def measure():
+        warnings.warn("advice to a fit", UserWarning, stacklevel=1)
+        return [
+            Result(measure="m", value=value + repeat / 100, method=method, x="1", repeat=repeat)
+            for method, value in (("a", 1.0), ("b", 0.5))
+            for repeat in range(10)
+        ]
+
+    run = Run(
+        name="trial",
+        description="A trial.",
+        plan=lambda request: Plan(units=[Unit(name="u", settings="", measure=measure)]),
+        body=lambda results: sections(judged([claim], results.rows)),
+        draw=lambda results: b"an image",
+    )
+    monkeypatch.setattr(command_line, "runs", lambda: {"trial": run})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["run", "trial", "--quick", "--output", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "What the paper reports: 1 confirmed." in told
+    assert "  confirmed: a above b: +0.5, +0.5 to +0.5" in told
+    assert f"picture: {tmp_path / 'trial-quick.png'}" in told
+    assert len(told.splitlines()) < 10
+
+
+def test_a_short_form_judges_only_what_it_has_measured():
+    claims = [
+        Claim(text="a above b", above="a", below="b"),
+        Claim(text="c above b", above="c", below="b"),
+    ]
+    rows = [
+        Result(measure="m", value=value, method=method, x="1", repeat=repeat)
+        for method, value in (("a", 1.0), ("b", 0.5))
+        for repeat in range(3)
+    ]
+    assert [each.word for each in judged(claims, rows)] == ["agrees", "not measured"]
+    assert [each.word for each in judged(claims, rows, only_measured=True)] == ["agrees"]

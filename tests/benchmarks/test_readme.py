@@ -55,8 +55,8 @@ HEAD = "mean ± standard error"
 #: Method and run of each line of the first table, by what stands before its number of splits.
 LINES = {
     "`best`": ("best", "best"),
-    "DP-EBM": ("DP-EBM", "curve"),
     "LightGBM, no privacy": ("LightGBM", "best"),
+    "constant prediction": ("constant", "best"),
 }
 
 

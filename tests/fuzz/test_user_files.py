@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, Schema
-from dpboost.cli.table_files import read_schema
+from dpboost.cli.table_files import declaration_of
 from dpboost.schema import DataDictionary
 
 TEXT = st.text(max_size=8) | st.sampled_from(["\ud800", "a\udfff", "\x00", "\r", '"', "a\rb", "1"])
@@ -56,7 +56,7 @@ def read_all(path):
     if dictionary is not None:
         dictionary.to_file(again)
         repr(dictionary)
-    outcome(lambda: read_schema(str(path), None))
+    outcome(lambda: declaration_of(str(path), None))
 
 
 @given(content=st.dictionaries(PARTS | TEXT, VALUES) | st.lists(st.dictionaries(HEADERS, VALUES)))

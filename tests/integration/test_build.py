@@ -74,6 +74,7 @@ def test_the_lowest_versions_are_the_declared_ones():
     lines = (ROOT / "tests" / "lowest.txt").read_text(encoding="utf-8").splitlines()
     lowest = {line.replace("==", ">=") for line in lines if not line.startswith("#")}
     asked = requirements("pandas", "arrow", "polars", "dask", "plot")
+    asked = [line for line in asked if "win32" not in line]
     assert lowest == {re.sub(r"\[.*\]|,.*", "", line) for line in asked}
 
 
@@ -100,3 +101,28 @@ def test_an_extra_that_a_message_names_is_there():
     }
     assert {"dask", "pandas"} <= named
     assert named <= set(PROJECT["project"]["optional-dependencies"])
+
+
+def test_the_recipe_for_conda_forge_asks_for_the_same():
+    text = (ROOT / ".ci" / "conda-forge" / "recipe.yaml").read_text(encoding="utf-8")
+
+    def listed(start, end):
+        part = text.partition(f"\n  {start}:\n")[2].partition(f"\n{end}:")[0]
+        return {line.strip(" -").replace(" ", "") for line in part.splitlines() if line.strip()}
+
+    asked = [line for line in requirements() if "win32" not in line]
+    assert listed("run", "tests") == {"python", *asked}
+    assert set(PROJECT["build-system"]["requires"]) <= listed("host", "  run")
+    assert f"dpboost = {PROJECT['project']['scripts']['dpboost']}" in text
+
+
+def test_actions_are_pinned_by_commit():
+    used = [
+        line
+        for path in (ROOT / ".github" / "workflows").glob("*.yml")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses: " in line and "uses: ./" not in line
+    ]
+    assert used
+    pinned = re.compile(r" +- uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+")
+    assert [line for line in used if not pinned.fullmatch(line)] == []

@@ -83,6 +83,15 @@ NVFLARE = "tests/integration/test_nvflare_example.py::test_its_model_is_that_of_
 #: Patterns of commands, and the test that runs them or the stage of ``.ci/nightly``.
 ELSEWHERE = {
     r"dpboost \w+ .*stays\.csv.*|dpboost forecast --rows 12000 .*": DOCUMENTS,
+    r"dpboost refit .*|dpboost fit march\.csv .*": (
+        "tests/unit/cli/test_refit_and_intervals.py::test_leaves_are_learned_again_under_a_budget"
+    ),
+    r"dpboost (fit|evaluate|report) .*--scores .*": (
+        f"{OF_THE_PROGRAM}::test_scores_are_kept_for_the_certificate"
+    ),
+    r"python -m tests\.wrong_inputs": (
+        "tests/integration/test_wrong_inputs.py::test_the_page_is_what_is_said"
+    ),
     r"dpboost report model\.txt --html report\.html --certificate .*": DOCUMENTS,
     r"dpboost report model\.txt --certificate .* --state .*": (
         f"{OF_THE_PROGRAM}::test_a_certificate_says_what_was_declared_and_who_approved"
@@ -145,12 +154,19 @@ ELSEWHERE = {
         "tests/install/test_first_hour.py::test_a_model_in_at_most_five_commands_and_five_minutes"
     ),
     r"\.ci/sanitize": ".ci/nightly sanitize",
+    r"bash \.ci/release vVERSION": ".ci/nightly release",
+    r"python -m tests\.stored": (
+        "tests/integration/test_stored_formats.py::test_there_are_stored_files"
+    ),
     r"python -m pytest tests/audit": ".ci/nightly lowest",
 }
 
 #: Patterns of commands that nobody runs, and why.
 NOT_RUN = {
-    r"(python -m )?pip install .*": "fetches from the package index; extras are compared below",
+    r"(python -m )?pip (install|download) .*": "fetches from the index; extras are compared below",
+    r"dpboost --help": "tests/unit/cli prints the help of every command",
+    r'python -c "import dpboost; print\(dpboost\.__version__\)"': "every test imports it",
+    r"python setup\.py build_ext --inplace": "builds; tests/integration/test_build.py",
     r"python -m benchmarks run .*": "hours; arguments are read below, code runs on small data",
     r"python examples/01_quickstart\.py --data adult .*": "downloads Adult",
     r"python -m timeit -s .* Shamir.*": "needs pycryptodome, of no extra",
@@ -159,6 +175,8 @@ NOT_RUN = {
     r"(bash )?\.ci/(run|nightly)( .*)?": "runs these very tests",
     r"pre-commit install": "writes into .git of the checkout",
     r"ulimit -c 0": "a setting of the user's shell",
+    r"docker (build|run) .*": "needs a daemon of containers",
+    r"git (tag|push) .*VERSION": "makes a release",
     r"(python -m )?dpboost( \w+)?|flwr run|pip install( -e)?": "the name of a program",
 }
 

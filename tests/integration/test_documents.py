@@ -83,7 +83,10 @@ class TheirRegressor:
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_the_page_on_audits_runs_with_what_a_reader_brings():
+    X = np.random.default_rng(0).uniform(size=(200, 2))
     names: dict = {
+        "X": X,
+        "y": X[:, 0],
         "TheirRegressor": TheirRegressor,
         "MINE": replace(BEST, name="mine"),
         "mine": lambda y, p: (np.clip(p - y, -1, 1), np.ones(len(y))),

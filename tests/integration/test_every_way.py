@@ -236,6 +236,8 @@ def told(y):
 # What is learned at parties as in one place: parameters, the task, the classes and the weights.
 OBJECTIVES = {
     "absolute": ("regression", {"objective": "regression_l1"}),
+    "percentages": ("regression", {"objective": "mape"}),
+    "weighted percentages": ("regression", {"objective": "mape", "max_weight": 2.0}),
     "huber": ("regression", {"objective": "huber", "alpha": 1.5}),
     "fair": ("regression", {"objective": "fair", "fair_c": 0.5}),
     "quantile": ("regression", {"objective": "quantile", "alpha": 0.8}),

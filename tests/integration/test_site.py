@@ -18,7 +18,13 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 def extensions(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
     yield
-    for name in ("outside_pages", "privacy_sections", "glossary_links"):
+    for name in (
+        "outside_pages",
+        "privacy_sections",
+        "glossary_links",
+        "parameter_ranges",
+        "stacked_tables",
+    ):
         sys.modules.pop(name, None)
 
 
@@ -135,3 +141,69 @@ def test_every_linked_term_is_in_the_glossary():
 
     known = glossary_links.terms((DOCS / "glossary.md").read_text(encoding="utf-8"))
     assert set(known) == set(glossary_links.WORDS)
+
+
+def test_the_table_of_ranges_has_every_parameter_of_ours():
+    import inspect
+
+    import lightgbm
+    from parameter_ranges import rows
+
+    from dpboost.recipes.hyperparameters import DOMAINS
+
+    listed = {name: (given, default) for name, given, default, _ in rows()}
+    of_lightgbm = set(inspect.signature(lightgbm.LGBMClassifier.__init__).parameters)
+    for estimator in (
+        dpboost.DPBoostClassifier,
+        dpboost.DPBoostRegressor,
+        dpboost.DPTreeClassifier,
+        dpboost.DPTreeRegressor,
+    ):
+        own = set(inspect.signature(estimator.__init__).parameters) - of_lightgbm - {"self"}
+        assert own <= set(listed)
+    assert set(DOMAINS) <= set(listed)
+    assert listed["reg_lambda"] == ("[1e-06, 1e+12]", "by the recipe")
+    assert listed["max_bin"] == ("whole number, 2 to 255", "by the recipe")
+    assert listed["hessian_share"][0] == "(0, 0.99]"
+    assert listed["epsilon"][1] == "1.0"
+    page = (DOCS / "reference" / "parameters.md").read_text(encoding="utf-8")
+    assert "```{parameter-ranges}" in page
+
+
+def test_a_wide_table_names_the_column_of_each_cell():
+    from stacked_tables import stacked
+
+    def table(n):
+        head = "".join(f"<th class='head'><p>c{k} &amp;</p></th>" for k in range(n))
+        row = "".join(f"<td><p>{k}</p></td>" for k in range(n))
+        body = f"<thead><tr>{head}</tr></thead><tbody><tr>{row}</tr></tbody>"
+        return f'<table class="table">{body}</table>'
+
+    assert stacked(table(3)) == table(3)
+    found = stacked(f"before {table(4)} after")
+    assert found.startswith('before <table class="stacked table">')
+    assert found.endswith("</table> after")
+    assert [f'<td data-label="c{k} &amp;"><p>{k}</p>' in found for k in range(4)] == [True] * 4
+    merged = table(4).replace("<td>", '<td colspan="2">', 1)
+    assert stacked(merged) == merged
+
+
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ("install", "install.md"),
+        ("early stopping", "howto/early-stopping.md"),
+        ("how many rows", "howto/few-rows.md"),
+        ("tuning", "howto/tuning.md"),
+        ("faq", "faq.md"),
+    ],
+)
+def test_what_is_often_searched_for_is_the_title_of_one_page(asked, page):
+    # The search of the site puts a page whose title is the query first.
+    titles = {
+        path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8").splitlines()[0]
+        for path in DOCS.rglob("*.md")
+        if path.relative_to(DOCS).parts[0] not in ("_build", "gallery", "outside")
+    }
+    named = [path for path, title in titles.items() if title.lower() == f"# {asked}"]
+    assert named == [page]

@@ -154,7 +154,15 @@ def advanced_example(lgb, folder):
         valid_sets=lgb_eval,
         callbacks=[lgb.reset_parameter(learning_rate=lambda i: 0.05 * (0.99**i))],
     )
-    return gbm.num_trees() == 30 and len(dumped) > 100 and len(gbm.feature_name()) == 4
+    gbm = lgb.train(
+        params,
+        lgb_train,
+        num_boost_round=10,
+        init_model=gbm,
+        valid_sets=lgb_eval,
+        callbacks=[lgb.reset_parameter(bagging_fraction=[0.7] * 5 + [0.6] * 5)],
+    )
+    return gbm.num_trees() == 40 and len(dumped) > 100 and len(gbm.feature_name()) == 4
 
 
 @script

@@ -30,14 +30,17 @@ def unchecked_units(values: Any, low: int, high: int, **options: Any) -> Any:
 
 
 def exact(released: Any, sensitive: Any) -> Any:
-    """Return the exact value where a noisy one was released; a choice stays."""
+    """Return the exact value where a noisy one was released, and the best candidates for chosen."""
     if not isinstance(sensitive, Sensitive):
         return released
     value = sensitive._value
     if isinstance(value, NameCounts):
         return tuple(value.names)
-    same = isinstance(value, np.ndarray) and np.shape(released) == value.shape
-    return value.copy() if same else released
+    if not isinstance(value, np.ndarray):
+        return released
+    if value.ndim == 2 and np.shape(released) == value.shape[:1]:
+        return value.argmax(axis=1).astype(released.dtype)
+    return value.copy() if np.shape(released) == value.shape else released
 
 
 def all_rows(users: Any) -> Any:

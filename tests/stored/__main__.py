@@ -6,15 +6,22 @@ never changed.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import warnings
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 import dpboost
+from dpboost.federated import Agreement
 
 FOLDER = Path(__file__).parent
+#: Modules whose ``__all__`` is promised, and of one more the names that are.
+PUBLIC = ("dpboost", "dpboost.dask", "dpboost.federated", "dpboost.local")
+OF_AUDIT = ("audit_estimator", "estimate_epsilon", "replay_budget", "replay_estimator")
 
 
 def table() -> tuple[np.ndarray, np.ndarray]:
@@ -35,6 +42,37 @@ def schema(**labels) -> dpboost.Schema:
     )
 
 
+def agreement() -> Agreement:
+    """Terms of three parties, without anything fresh."""
+    return Agreement(
+        n_parties=3,
+        features=("share", "count", "kind"),
+        schema=schema(label_bounds=(0, 6)).to_dict(),
+        task="regression",
+        epsilon=Fraction(3, 2),
+        delta=Fraction(1, 10**6),
+        accountant="zCDP",
+        hyper={"n_estimators": 5},
+        public_seed=1,
+        nonce="stored",
+        date="2026-11-24",
+    )
+
+
+def public_names() -> dict[str, list[str]]:
+    """Return every public name with the names of its parameters, if it has any."""
+    found = {}
+    for module in (*PUBLIC, "dpboost.audit"):
+        here = importlib.import_module(module)
+        for name in OF_AUDIT if module == "dpboost.audit" else here.__all__:
+            try:
+                parameters = list(inspect.signature(getattr(here, name)).parameters)
+            except (TypeError, ValueError):
+                parameters = []
+            found[f"{module}.{name}"] = parameters
+    return found
+
+
 def main() -> None:
     """Write the files of this version."""
     folder = FOLDER / dpboost.__version__
@@ -48,6 +86,7 @@ def main() -> None:
         epsilon=4.0, schema=schema(classes=["low", "high"]), **few
     )
     regressor.fit(X, y, feature_name=names)
+    regressor.transcript_.save(folder / "regressor.transcript")
     classifier.fit(X, np.where(y > 2, "high", "low"), feature_name=names)
     predictions = {}
     for name, model in (("regressor", regressor), ("classifier", classifier)):
@@ -62,6 +101,8 @@ def main() -> None:
         "name,type,lower,upper,values,role\nshare,number,0,1,,\ncount,integer,0,40,,\n"
         "kind,category,,,0|1|2,\nwho,text,,,,user\nlevel,number,0,6,,target\n"
     )
+    (folder / "agreement.json").write_text(agreement().to_json() + "\n")
+    (folder / "names.json").write_text(json.dumps(public_names(), indent=1) + "\n")
     budget = dpboost.Budget(epsilon=2.0, delta=1e-6, table="stored")
     budget.save(folder / "stored.budget")
     private = dpboost.DPBoostRegressor(schema=regressor.schema, n_estimators=2, verbosity=-1)

@@ -66,7 +66,7 @@ RAW = {
         "dpboost.rows.column_scores",
         "dpboost.growing.class_selectors",
         # A method of pandas.
-        "dpboost.cli.table_files",
+        "dpboost.data.declared_types",
     },
 }
 # Private names in rooms that hold handles, and names that are put together at run time ("?").
@@ -77,6 +77,8 @@ OTHER_NAMES = {
     "dpboost.federated.training.agreed_fit": {"?"},
     # Fields of hyper-parameters.
     "dpboost.recipes.single_tree.dp_topdown": {"?"},
+    # What the fit of a model kept of a data dictionary.
+    "dpboost.evaluating.evaluate": {"?"},
 }
 # Which argument of a call is the name of an attribute.
 LOOKUPS = {

@@ -151,7 +151,7 @@ PAPERS = (
         description="Figure 1 of the LPDT paper: the same model with and without public rows.",
         module=figure1,
         repeats=50,
-        quick_repeats=3,
+        quick_repeats=10,
     ),
     LocalPaper(
         name="lpdt-figure2",

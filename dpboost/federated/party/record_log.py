@@ -7,9 +7,10 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from dpboost._utils.private_files import lock_alone, open_private
 from dpboost._utils.validation import InvalidParameterError, refuse
 
 # Length of the content and its SHA-256, then a check of these two.
@@ -73,15 +74,12 @@ class RecordLog:
 @contextmanager
 def locked_file(path: Path) -> Iterator[None]:
     """Let one process at a time be inside."""
-    with path.open("w") as file:
-        with suppress(ImportError):  # only there on Unix
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                must = "a folder that no other process holds"
-                raise refuse("folder", "Party", must, str(path.parent)) from None
+    with path.open("a") as file:
+        try:
+            lock_alone(file.fileno())
+        except BlockingIOError:
+            must = "a folder that no other process holds"
+            raise refuse("folder", "Party", must, str(path.parent)) from None
         yield
 
 
@@ -100,8 +98,7 @@ def append_lines(path: Path, lines: Sequence[str]) -> None:
 def _write(path: Path, content: bytes, start: int) -> None:
     """Write the end of a file, from some byte on, and let it outlive a power cut."""
     new = not path.exists()
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags, 0o600), "r+b") as file:
+    with open(open_private(path), "r+b") as file:
         file.truncate(start)
         file.seek(start)
         file.write(content)

@@ -1,4 +1,4 @@
-"""How far neighbouring tables can move a value."""
+"""How far neighboring tables can move a value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_CHANGE = 2**62 - 1
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far neighbouring tables can move a value.
+    """How far neighboring tables can move a value.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ def most_change(impurity: Impurity, n_rows: int, n_classes: int) -> float:
     whole counts, and the impurity grows with :math:`w` because it is superadditive: a row of
     weight :math:`w` adds no more than one of weight 1.
 
-    Deviation: Lemma 20 of Wang, Dick and Balcan bounds the change of the normalised root-Gini
+    Deviation: Lemma 20 of Wang, Dick and Balcan bounds the change of the normalized root-Gini
     gain by :math:`10 / m`; a pure node of 100 rows of which one changes its class moves it by
     .199. The true order is :math:`2 / \sqrt m`, which is the constant here.
     """

@@ -18,7 +18,7 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
 * under the replace relation every constant is doubled.
 
 SuLQ-ID3 chooses by the information gain of its noisy counts, as Algorithm 1 prints it; DiffPID3
-by "max", which the paper's experiments favour. A node stays a leaf by the rule
+by "max", which the paper's experiments favor. A node stays a leaf by the rule
 ``N / (t |C|) < sqrt(2) / epsilon``, whose ``t`` is the largest number of branches of the attributes
 that remain. Without noise a node of one class is a leaf, and an empty branch takes the class of its
 parent: both are ID3, and DiffPC4.5 is C4.5 with the information gain.

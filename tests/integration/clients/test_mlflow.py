@@ -57,13 +57,38 @@ def test_a_logged_model_serves(fitted, tracking):
     assert np.array_equal(served.predict(case.X), case.booster.predict(case.X))
 
 
+X = np.random.default_rng(0).uniform(size=(200, 2))
+SCHEMA = {"bounds": {0: (0, 1), 1: (0, 1)}, "label_bounds": (0, 1)}
+
+
+def estimator():
+    return dpboost.DPBoostRegressor(schema=SCHEMA, n_estimators=3, verbosity=-1)
+
+
+def test_an_estimator_is_logged_as_lightgbms_own(tracking):
+    """`mlflow.lightgbm.log_model(model.to_lightgbm(), ...)`: the same numbers, and the report"""
+    model = estimator().fit(X, X[:, 0])
+    with mlflow.start_run():
+        logged = mlflow.lightgbm.log_model(model.to_lightgbm(), name="model")
+    served = mlflow.lightgbm.load_model(logged.model_uri)
+    assert np.array_equal(served.predict(X), model.predict(X))
+    text = served.booster_.model_to_string()
+    assert dpboost.Booster(model_str=text).privacy_report == model.booster_.privacy_report
+
+
+def test_our_own_types_are_not_trusted(tracking):
+    """the estimator itself is refused: its types are none that MLflow trusts"""
+    model = estimator().fit(X, X[:, 0])
+    with mlflow.start_run(), pytest.raises(mlflow.MlflowException, match="untrusted types"):
+        mlflow.lightgbm.log_model(model, name="model")
+
+
 def test_autolog_sees_nothing(tracking):
     """`mlflow.lightgbm.autolog()` looks at LightGBM's own `train` alone: log by hand"""
-    X = np.random.default_rng(0).uniform(size=(200, 2))
-    schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "label_bounds": (0, 1)}
     mlflow.lightgbm.autolog(silent=True)
     with mlflow.start_run() as run:
-        dpboost.train({"schema": schema, "verbosity": -1}, dpboost.Dataset(X, X[:, 0]), 3)
+        dpboost.train({"schema": SCHEMA, "verbosity": -1}, dpboost.Dataset(X, X[:, 0]), 3)
+        estimator().fit(X, X[:, 0])
     mlflow.lightgbm.autolog(disable=True)
     found = mlflow.get_run(run.info.run_id).data
     assert not found.metrics

@@ -13,7 +13,7 @@ import dpboost
 from dpboost import Booster, DPBoostClassifier, InvalidParameterError, Schema
 from dpboost._utils.json_text import DEEPEST_JSON, parse_json
 from dpboost.cli.configuration import read_configuration
-from dpboost.cli.table_files import read_schema
+from dpboost.cli.table_files import declaration_of
 from dpboost.lightgbm import ModelTextError
 from dpboost.local import LPDTPartition
 from dpboost.schema import DataDictionary
@@ -55,7 +55,7 @@ def test_every_file_of_users_is_refused_by_name(text, tmp_path):
     for read in (
         Schema.from_json,
         DataDictionary.from_file,
-        lambda path: read_schema(str(path), None),
+        lambda path: declaration_of(str(path), None),
         lambda path: read_configuration(str(path), needed=[], optional=[], paths=[]),
     ):
         with pytest.raises(InvalidParameterError, match=r"deep\.json"):

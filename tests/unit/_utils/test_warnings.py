@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from dpboost._utils.warnings import PrivacyWarning, one_warning, warn_of_guarantee, warn_user
+from dpboost._utils.warnings import PrivacyWarning, one_warning, warn_user
 
 
 def test_a_warning_points_at_the_line_outside_whatever_is_between():
@@ -34,7 +34,7 @@ class Second(PrivacyWarning):
 def fit(*kinds, inner=None, fails=False):
     """Fit."""
     for kind in kinds:
-        warn_of_guarantee(kind.__name__.lower(), kind)
+        warn_user(kind.__name__.lower(), kind)
     if inner is not None:
         inner()
     if fails:
@@ -59,9 +59,43 @@ def test_one_condition_has_its_own_class_and_several_are_one_warning():
     assert message.endswith(":\n* first\n* second")
 
 
+class Advice(UserWarning):
+    pass
+
+
+class Always(PrivacyWarning):
+    every_time = True
+
+
+def test_conditions_and_advice_are_one_block_of_the_classes_of_all_lines(one_process):
+    ((category, message),) = told(First, Advice, Second)
+    assert message == "Of this fit:\n* first\n* advice\n* second"
+    assert issubclass(category, PrivacyWarning)
+    assert issubclass(category, Advice)
+    assert told(Advice) == []  # said in this process
+
+
+def test_a_filter_of_advice_takes_its_line_out_and_leaves_the_conditions():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", Advice)
+        fit(First, Advice)
+    assert [(one.category, str(one.message)) for one in caught] == [(First, "first")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Advice)
+        with pytest.raises(Advice, match="^advice$"):
+            fit(First, Advice, inner=lambda: pytest.fail("the fit went on"))
+
+
+def test_what_is_of_every_fit_is_said_again(one_process):
+    assert told(Always) == told(Always) == [(Always, "always")]
+    assert told(Always, First)[0][1].endswith("\n* always\n* first")
+    assert told(Always, First) == [(Always, "always")]
+
+
 def test_outside_of_a_fit_a_condition_is_told_at_once():
     with pytest.warns(First, match="^first$") as caught:
-        warn_of_guarantee("first", First)
+        warn_user("first", First)
     assert caught[0].filename == __file__
 
 

@@ -31,6 +31,7 @@ from dpboost.budgeting.budget_records import BudgetLine, check_closing, spent
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts
+from tests.permissions import owner_alone
 
 SCHEMA = {"bounds": {0: (-3, 3), 1: (-3, 3)}}
 NUMBERS = SCHEMA | {"label_bounds": (-4, 4)}
@@ -515,8 +516,9 @@ def test_the_report_of_a_budget_lists_its_fits(rows) -> None:
     lines = str(budget).splitlines()
     assert lines[0].startswith("Budget of 'hospital': epsilon = 1, delta = 1e-05")
     assert lines[1:3] == ["pure account: 50 % left", "Gaussian account: 75 % left"]
-    assert lines[3].split() == ["DPTreeClassifier", "50", "%", "of", "pure"]
-    assert lines[4].split() == ["DPBoostRegressor", "25", "%", "of", "Gaussian"]
+    assert lines[3].split() == ["what", "charged", "of", "rows"]
+    assert lines[4].split() == ["DPTreeClassifier", "50", "%", "pure", "all"]
+    assert lines[5].split() == ["DPBoostRegressor", "25", "%", "Gaussian", "all"]
 
 
 # -- files -------------------------------------------------------------------------------------
@@ -561,7 +563,7 @@ def test_files_are_new_and_one(tmp_path) -> None:
     path = tmp_path / "budget"
     budget = gaussian()
     budget.save(path)
-    assert path.stat().st_mode & 0o077 == 0
+    assert owner_alone(path)
     with pytest.raises(InvalidParameterError, match="exists"):
         gaussian().save(path)
     with pytest.raises(InvalidParameterError, match="already"):

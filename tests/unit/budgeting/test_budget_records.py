@@ -96,6 +96,10 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: change(path, "UPDATE lines SET fraction = 'half'"),
         "damaged",
     ),
+    "a fraction of nothing": (
+        lambda path: change(path, "UPDATE lines SET fraction = '0'"),
+        "damaged",
+    ),
     # A power of ten that nobody can write down is not computed.
     "a fraction without end": (
         lambda path: change(path, "UPDATE lines SET fraction = '1e999999999'"),
@@ -223,7 +227,12 @@ def test_only_paths_are_paths(path) -> None:
         Budget(epsilon=1, delta=0).save(path)
 
 
-@pytest.mark.parametrize("name", ["a b?c#d%41", "ü", "file:x?mode=ro", os.fsdecode(b"\xff")])
+NAMES = ["a b&c#d%41", "ü"]
+if os.name == "posix":  # Windows has names of Unicode alone, and none with these
+    NAMES += ["a?b", "file:x?mode=ro", os.fsdecode(b"\xff")]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_names_of_files_are_taken_as_they_are(folder, name) -> None:
     budget = Budget(epsilon=1, delta=1e-5)
     budget.save(folder / name)

@@ -22,13 +22,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import fit_command
 from dpboost.cli.main import COMMANDS, help_of, main
 from dpboost.cli.spending import spending_of
-from dpboost.cli.table_files import (
-    label_column,
-    read_file,
-    read_schema,
-    split_columns,
-    typed_features,
-)
+from dpboost.cli.table_files import declaration_of, rows_of_file
 from dpboost.lightgbm.parity import page
 
 DICTIONARY = """name,type,lower,upper,values,role
@@ -238,7 +232,7 @@ def test_undeclared_columns_are_named(folder, capsys):
     assert not (folder / "open.txt").exists()
     assert main([*fit_open, "--assume-types"]) == 0
     words = " ".join(capsys.readouterr().out.split())
-    assert "The guarantee is one between tables with the same column types." in words
+    assert "The guarantee compares tables with the same column types." in words
     assert (
         "column types" in dpboost.Booster(model_file=folder / "open.txt").privacy_report.guarantee
     )
@@ -258,14 +252,13 @@ def test_no_cell_changes_a_declared_type(cell, kind, tmp_path):
         f"name,type,role\nvisits,{kind},\ncost,number,target\n"
     )
     (tmp_path / "data.csv").write_text("visits,cost\n" + "1,2\n2,4\n" * 40 + f"{cell},3\n")
-    schema, dictionary = read_schema(str(tmp_path / "dictionary.csv"), None)
-    X, y, _ = split_columns(read_file(str(tmp_path / "data.csv")), "cost", dictionary, None)
-    X = typed_features(X, schema, dictionary, assume_types=False)
-    assert X["visits"].dtype == float
+    declared = declaration_of(str(tmp_path / "dictionary.csv"), None)
+    rows = rows_of_file(str(tmp_path / "data.csv"), declared, task="regression")
+    assert rows.X["visits"].dtype == float
     model = dpboost.DPBoostRegressor(
-        schema=schema, n_estimators=2, noise_seed=1, assume_public=("classes",)
+        schema=declared.schema, n_estimators=2, noise_seed=1, assume_public=("classes",)
     )
-    model.fit(X, label_column(y, schema, "regression"))
+    model.fit(rows.X, rows.y)
     assert model.schema_.integer == ({0} if kind == "integer" else set())
 
 
@@ -522,6 +515,38 @@ def test_three_commands_from_a_table_to_a_certificate(churn, capsys):
     assert label == ("Yes" if float(yes) > float(no) else "No")
 
 
+def test_three_commands_for_a_table_of_codes(tmp_path, capsys, monkeypatch):
+    """A table as banks have it: an identifier, codes that look like numbers, labels 0 and 1."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    n = 4000
+    late = rng.integers(-2, 9, n)
+    pd.DataFrame(
+        {
+            "ID": np.arange(1, n + 1),
+            "LIMIT_BAL": rng.integers(1, 80, n) * 1e4,
+            "EDUCATION": rng.choice([1, 2, 3, 4], n),
+            "AGE": rng.integers(21, 80, n),
+            "PAY_0": late,
+            "BILL_AMT1": np.round(rng.normal(5e4, 7e4, n)),
+            "class": (rng.random(n) < np.where(late > 1, 0.7, 0.1)).astype(int),
+        }
+    ).to_csv("credit.csv", index=False)
+    assert main(["schema", "credit.csv", "-o", "dictionary.csv"]) == 0
+    assert "ID,integer,,,,ignore," in Path("dictionary.csv").read_text()
+    known = ["--schema", "dictionary.csv", "--target", "class"]
+    fit_it = ["fit", "credit.csv", *known, "--epsilon", "4", "--holdout", "0.3", "-o", "model.txt"]
+    assert main(fit_it) == 2
+    assert "--task classification or --task regression" in capsys.readouterr().err
+    assert main([*fit_it, "--task", "classification"]) == 0
+    printed = capsys.readouterr()
+    assert float(re.search(r"^  auc\s+([0-9.]+)", printed.out, re.MULTILINE)[1]) > 0.7
+    assert main(["report", "model.txt", "--certificate", "certificate.json"]) == 0
+    assert json.loads(Path("certificate.json").read_text())["claim"]["epsilon"] == 4
+    names = ["LIMIT_BAL", "EDUCATION", "AGE", "PAY_0", "BILL_AMT1"]
+    assert lightgbm.Booster(model_file="model.txt").feature_name() == names
+
+
 def test_a_model_is_replaced_only_by_force(churn, capsys):
     model = churn / "there.txt"
     model.write_text("a year of work")
@@ -544,7 +569,7 @@ def test_columns_without_a_line_are_left_out_and_named(churn, capsys):
     dictionary.write_text(dictionary.read_text().replace("age,integer,0,120,,\n", ""))
     assert main(given) == 0
     left_out = "customerID, Contract, MonthlyCharges, TotalCharges"
-    assert f"does not name them: {left_out}" in capsys.readouterr().err
+    assert f"does not name {left_out}" in capsys.readouterr().err
     assert lightgbm.Booster(model_file=str(churn / "few.txt")).feature_name() == ["tenure"]
 
 
@@ -583,6 +608,29 @@ def test_a_certificate_says_what_was_declared_and_who_approved(folder, tmp_path,
     for wrong in (["--state", "approved_by"], ["--state", "nobody=x"], ["--sign", "absent.key"]):
         assert main(["report", str(model), "--certificate", str(page), *wrong]) == 2
         assert wrong[1].partition("=")[0] in (said := capsys.readouterr().err) or "page" in said
+
+
+def test_scores_are_kept_for_the_certificate(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    known = ["--schema", str(folder / "dictionary.csv"), "--rows-per-user", "3", "--epsilon", "8"]
+    data = str(folder / "data.csv")
+    fit_it = ["fit", data, *known, "--trees", "20", "--scores", "held.json", "-o", "model.txt"]
+    assert main(fit_it) == 2
+    assert "--holdout PART" in capsys.readouterr().err
+    assert main([*fit_it, "--holdout", "0.3"]) == 0
+    judged = ["evaluate", "model.txt", data, *known, "--delta", "1e-6", "--metrics", "auc"]
+    assert main([*judged, "--groups", "sex", "--scores", "other.json"]) == 0
+    ask = ["report", "model.txt", "--certificate", "c.json"]
+    capsys.readouterr()
+    assert main([*ask, "--scores", "held.json", "--scores", "other.json"]) == 0
+    scores = json.loads(Path("c.json").read_text())["scores"]
+    groups = [score["group"] for score in scores if score["metric"] == "auc"]
+    assert groups[:4] == ["all rows", "all rows", "F", "M"]
+    assert {score["metric"] for score in scores} > {"accuracy", "log_loss", "auc"}
+    assert all(score["low"] <= score["value"] <= score["high"] for score in scores[:8])
+    _, another = fit(folder)
+    assert main(["report", str(another), *ask[2:], "--scores", "held.json"]) == 2
+    assert "must be of its model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.cli.table_files import label_column, read_file, typed
+from dpboost.cli.table_files import read_file
+from dpboost.data.declared_types import label_column, typed
 from dpboost.schema import Schema, schema_template
 
 DAYS = (pd.Timestamp("2024-03-01") - pd.Timestamp("1970-01-01")).days

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 
 import lightgbm
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from dpboost import Budget, DPBoostClassifier
 from dpboost.cli.main import main
 from dpboost.lightgbm.model_text.footer import REPORT_KEY
+from tests.permissions import owner_alone
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,8 @@ def test_a_certificate_is_verified(folder, capsys):
 
 
 def test_keys_are_made_for_their_owner_and_never_replaced(folder, capsys):
-    assert stat.S_IMODE((folder / "signing.key").stat().st_mode) == 0o600
+    assert owner_alone(folder / "signing.key")
+    assert not owner_alone(folder / "signing.key.pub")
     before = (folder / "signing.key").read_bytes()
     assert main(["keygen", str(folder / "signing.key")]) == 2
     assert "never replaced" in capsys.readouterr().err
@@ -119,7 +120,7 @@ def test_less_noise_is_refused_where_model_and_certificate_agree_on_it(folder, c
     noise = report["accounting"]["lines"][-1]["noise"]
     noise[0] = noise[0] * 9 // 10
     new = text.replace(line, REPORT_KEY + json.dumps(report))
-    (folder / "noisy.txt").write_text(new)
+    (folder / "noisy.txt").write_text(new, newline="\n")
     model, certificate = str(folder / "noisy.txt"), str(folder / "noisy.json")
     assert main(["report", model, "--certificate", certificate]) == 0
     capsys.readouterr()

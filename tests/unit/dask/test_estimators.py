@@ -125,11 +125,12 @@ def test_labels_of_no_class_are_told_of_as_in_one_process(client, n_classes, n_p
     ):
         with pytest.warns(dpboost.ParameterWarning) as caught:
             model.fit(rows, y)
-        found = [each for each in caught if each.category is dpboost.ParameterWarning]
-        told.append([str(each.message) for each in found])
+        found = [each for each in caught if issubclass(each.category, dpboost.ParameterWarning)]
+        told.append("\n".join(str(each.message) for each in found).splitlines())
         texts.append(text(model))
     assert told[0] == told[1]
-    assert ["take no part" in told[0][0], "declared classes 0:" in told[0][1]] == [True, True]
+    assert any("take no part" in line for line in told[0])
+    assert any("The released count of class 0 is within" in line for line in told[0])
     assert texts[0] == texts[1]
 
 

@@ -80,7 +80,9 @@ def test_inside_it_asks_for_a_fraction(fitted) -> None:
 def test_scikit_learns_own_score_is_refused_inside_and_tells_outside() -> None:
     model, y = MODELS["boosted numbers"]
     # One warning for the sum of epsilon and for the scores, before the first fit.
-    with pytest.warns(EpsilonSumWarning, match=r"cross_val_score fits .* 2 times.*nothing pays"):
+    with pytest.warns(
+        EpsilonSumWarning, match=r"cross_val_score fits .* 2 times.*scores are exact"
+    ):
         cross_val_score(model, X, y, cv=2)
     with (
         Budget(epsilon=10, delta=1e-6),

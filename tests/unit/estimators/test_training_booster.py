@@ -2,12 +2,13 @@
 
 import copy
 import pickle
+import warnings
 
 import lightgbm
 import numpy as np
 import pytest
 
-from dpboost import Booster, DPBoostRegressor, InvalidParameterError
+from dpboost import Booster, DPBoostRegressor, InvalidParameterError, ParameterWarning
 from dpboost.estimators.training_booster import TrainingBooster
 
 FAST = {"n_estimators": 4, "max_depth": 2, "n_jobs": 1, "verbosity": 0}
@@ -60,9 +61,30 @@ def test_only_the_learning_rate_can_be_set():
     booster = TrainingBooster(lambda: None, "fit")
     assert booster.reset_parameter({"eta": 0.25}) is booster
     assert booster.learning_rate == 0.25
-    for params in ({"max_depth": 3}, {"epsilon": 3}, {"learning_rate": 0.5, "lambda": 1}):
+    with pytest.warns(ParameterWarning, match=r"reset_parameter\(lambda=1\) has no effect"):
+        booster.reset_parameter({"lambda": 1, "learning_rate": 0.5})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        booster.reset_parameter({"lambda": 2})  # was said
+    assert booster.learning_rate == 0.5
+    for params in ({"app": "l1"}, {"epsilon": 3}, {"learning_rate": 0.5, "num_classes": 1}):
         with pytest.raises(InvalidParameterError, match="reset_parameter cannot set"):
             booster.reset_parameter(params)
     for value in (0, 2.0, "fast", float("nan")):
         with pytest.raises(InvalidParameterError, match="'learning_rate'"):
             booster.reset_parameter({"learning_rate": value})
+
+
+@pytest.mark.parametrize("name", ["epsilon", "num_class", "objective", "a_name"])
+def test_what_no_round_may_change_is_refused_before_a_draw(name, monkeypatch):
+    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+    calls = [lightgbm.reset_parameter(**{name: [1] * 4})]
+    with pytest.raises(InvalidParameterError, match=f"cannot set '{name}'"):
+        DPBoostRegressor(schema=SCHEMA, **FAST).fit(X, Y, callbacks=calls)
+
+
+def test_what_lightgbm_lets_change_does_not_end_training():
+    calls = [lightgbm.reset_parameter(bagging_fraction=[0.7, 0.7, 0.6, 0.6])]
+    with pytest.warns(ParameterWarning, match=r"bagging_fraction=0.7\) has no effect"):
+        model = DPBoostRegressor(schema=SCHEMA, **FAST).fit(X, Y, callbacks=calls)
+    assert model.booster_.num_trees() == 4

@@ -30,7 +30,7 @@ from dpboost import (
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.evaluation_queries import ScoredRows
 
-pytestmark = pytest.mark.filterwarnings("ignore:epsilon=.* promises next to nothing")
+pytestmark = pytest.mark.filterwarnings("ignore:epsilon=.* gives almost no protection")
 
 N = 6000
 BOUNDS = {"bounds": dict.fromkeys(range(3), (-4, 4))}
@@ -172,7 +172,7 @@ def test_rows_that_are_held_out_are_charged_in_parallel(table, two) -> None:
         schema=BOUNDS | {"classes": [False, True]}, n_estimators=3, verbosity=-1
     )
     model.fit(X, y, budget=budget, fraction=0.6, holdout=0.3)
-    assert "set aside by secret coins" in str(model.privacy_report_.facts["budget"])
+    assert "held out by secret random assignment" in str(model.privacy_report_.facts["budget"])
     evaluate(model, budget=budget, fraction=0.2)
     evaluate(model, budget=budget, fraction=0.4)
     assert budget.left == {"Gaussian": Fraction(2, 5)}
@@ -334,3 +334,33 @@ def test_an_interval_without_its_noise_would_be_found(population, two, monkeypat
     X, y = population[0], population[1] > 1
     truth = {"auc": roc_auc_score(y, two.predict_proba(X)[:, 1])}
     assert coverage(two, X, y, truth, 1000, 120)["auc"] < 0.84
+
+
+@pytest.mark.parametrize("kind", [DPBoostRegressor, DPBoostClassifier])
+def test_the_first_rounds_are_judged_alone(table, kind):
+    X, y = table
+    y = y if kind is DPBoostRegressor else (y > 0).astype(int)
+    public = {"label_bounds": (-8, 8)} if kind is DPBoostRegressor else {"classes": [0, 1]}
+    model = fitted(kind, X, y, schema=BOUNDS | public, learning_rate=0.3)
+    budget = Budget(**RICH)
+    for k in (1, 7, 20):
+        found = evaluate(model, X, y, budget=budget, fraction=Fraction(1, 4), num_iteration=k)
+        if kind is DPBoostRegressor:
+            expected = mean_absolute_error(y, model.predict(X, num_iteration=k))
+            assert found["mae"].value == pytest.approx(expected, rel=0.02)
+        else:
+            expected = accuracy_score(y, model.predict(X, num_iteration=k))
+            assert found["accuracy"].value == pytest.approx(expected, abs=0.01)
+        assert found.report.facts["num_iteration"] == k
+    assert len(budget.lines) == 3
+
+
+@pytest.mark.parametrize("number", [0, 21, 2.0, True])
+def test_there_have_to_be_so_many_rounds(table, number, monkeypatch):
+    X, y = table
+    model = fitted(DPBoostRegressor, X, y, schema=BOUNDS | {"label_bounds": (-8, 8)})
+    monkeypatch.setattr(Ledger, "release", None)
+    budget = Budget(**RICH)
+    with pytest.raises(InvalidParameterError, match="'num_iteration' .* at least 1 and at most 20"):
+        evaluate(model, X, y, budget=budget, fraction=1, num_iteration=number)
+    assert not budget.lines

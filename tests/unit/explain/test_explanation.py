@@ -101,7 +101,8 @@ def test_a_background_for_other_tools(explanation):
 
 
 def test_it_is_plain_numbers(explanation):
-    json.dumps(explanation.to_dict())
+    plain = explanation.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
 
 
 def test_several_classes_have_shapes_each(of_three):

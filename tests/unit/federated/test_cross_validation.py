@@ -130,7 +130,7 @@ def test_what_a_row_may_cost_adds_up_to_the_budget(delta, persons):
     assert report.epsilon_spent <= 30
     assert report.private
     assert report.rows_per_user == (4 if persons else None)
-    assert "3 folds by secret coins of each party" in report.facts["cross-validation"]
+    assert "3 folds by a secret random assignment of each party" in report.facts["cross-validation"]
     assert report.facts["against coordinator"].startswith("epsilon = 30")
     assert len(found.party_reports) == 4
     for own in found.party_reports:

@@ -73,6 +73,24 @@ def test_the_two_ways_to_choose_agree_without_noise(
         assert np.array_equal(*found)
 
 
+@pytest.mark.parametrize("selector", [JointChoice, ChoicePerFeature])
+def test_little_budget_chooses_nearly_at_random(
+    class_rows, class_statistics, open_ledger, selector
+):
+    """Thresholds and features alike: the best of the exact scores is no answer."""
+    statistics = class_statistics(*class_rows(), kinds=(THRESHOLD,) * 3)
+    ledger = open_ledger(1)
+    little = Fraction(1, 1000)
+    chosen = [
+        choose(selector(measure=Impurity.GINI, selection="exponential"), statistics, ledger, little)
+        for _ in range(200)
+    ]
+    found = np.unique(chosen)
+    borders = statistics.candidates.candidate_offsets
+    assert set(np.searchsorted(borders, found, side="right") - 1) == {0, 1, 2}
+    assert set(found.tolist()) >= set(range(borders[1])), "a threshold is never drawn"
+
+
 def test_features_that_are_not_offered_are_not_chosen(class_rows, class_statistics, open_ledger):
     kinds = (MULTIWAY, MULTIWAY, MULTIWAY)
     statistics = class_statistics(*class_rows(), kinds=kinds)

@@ -1,10 +1,11 @@
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dpboost.growing.selectors import SELECTIONS, PrivateArgmax
+from dpboost.growing.selectors import SELECTIONS, GainChoice, PrivateArgmax
 from dpboost.privacy.mechanisms import ExponentialMechanism, PermuteAndFlip
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.trees.gain import GradientGain
@@ -65,3 +66,15 @@ def test_little_budget_chooses_nearly_at_random(separated, open_ledger, selectio
         feature, split_bin = selector.choose(separated, epsilon=Fraction(1, 1000), ledger=ledger)
         chosen.add((int(feature[0]), int(split_bin[0])))
     assert len(chosen) == 9, "a candidate that is empty or constant is never drawn"
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_little_budget_chooses_labels_gains_nearly_at_random(separated, open_ledger, selection):
+    rows = SimpleNamespace(scores=lambda nodes, criterion: separated.split_scores(criterion))
+    selector = GainChoice(criterion=criterion(), selection=selection)
+    ledger, none = open_ledger(1), np.zeros(1)
+    chosen = {
+        int(selector.choose(rows, none, none, none, budget=Fraction(1, 1000), ledger=ledger)[0])
+        for _ in range(400)
+    }
+    assert len(chosen) == 9

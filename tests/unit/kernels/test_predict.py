@@ -3,6 +3,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -239,7 +240,8 @@ def test_logistic_uses_the_exp_of_the_c_library():
     raw = np.concatenate([np.random.default_rng(0).normal(0, 8, 3000), [0.0, -800, 800, math.inf]])
     out = np.empty_like(raw)
     predict.logistic(raw, out)
-    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    # The library of the kernel itself: a name of Unix, and what Windows has in its place.
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m"))
     library.exp.restype, library.exp.argtypes = ctypes.c_double, [ctypes.c_double]
     expected = [1.0 / (1.0 + library.exp(-value)) for value in raw]
     assert out.tolist() == expected

@@ -223,8 +223,6 @@ def test_post_processing_keeps_the_report(booster, ensemble):
         lambda b, X, y: b.eval_valid(),
         lambda b, X, y: b.rollback_one_iter(),
         lambda b, X, y: b.reset_parameter({"num_threads": 1}),
-        lambda b, X, y: Booster({}, lightgbm.Dataset(X, y)),
-        lambda b, X, y: Booster(train_set=lightgbm.Dataset(X, y)),
     ],
 )
 def test_training_is_refused(booster, text, call):

@@ -115,8 +115,30 @@ def test_classes_are_continued():
     assert (model.predict(X) == y).mean() >= (first.predict(X) == y).mean() - 0.01
     with pytest.raises(InvalidParameterError, match="same classes"):
         DPBoostClassifier(**QUICK).fit(X, y + 1, init_model=first)
-    with pytest.raises(InvalidParameterError, match="objective"):
+    with pytest.raises(InvalidParameterError, match="It has 3 in the place of 1"):
         DPBoostClassifier(**QUICK).fit(X, y > 1, init_model=first.booster_)
+
+
+@pytest.mark.parametrize("objective", ["l1", "huber", "poisson"])
+def test_another_objective_goes_on_from_the_raw_scores(objective, first):
+    X, y = table()
+    model = DPBoostRegressor(schema=SCHEMA, objective=objective, **QUICK)
+    model.fit(X, np.abs(y), init_model=first)
+    before = {"raw_score": True, "num_iteration": first.booster_.num_trees()}
+    np.testing.assert_allclose(model.predict(X, **before), first.predict(X))
+    assert lightgbm.Booster(model_str=model.booster_.model_to_string()).num_trees() == 80
+    assert model.objective_ == {"l1": "regression_l1"}.get(objective, objective)
+    assert "epsilon = 4" in str(model.privacy_report_)
+
+
+def test_a_regression_is_continued_as_a_classification():
+    X, y = table()
+    first = DPBoostRegressor(schema={**SCHEMA, "label_bounds": (-1, 1)}, **QUICK)
+    first.fit(X, np.where(y > 1, 1, -1))
+    model = DPBoostClassifier(schema={"bounds": SCHEMA["bounds"], "classes": [0, 1]}, **QUICK)
+    model.fit(X, y > 1, init_model=first)
+    assert ((model.predict_proba(X)[:, 1] > 0.5) == (y > 1)).mean() > 0.8
+    assert model.booster_.num_trees() == 80
 
 
 def test_frames_with_categories():
@@ -159,13 +181,16 @@ def test_what_does_not_fit_is_refused_before_anything_is_charged(first, monkeypa
     broken.write_text("no tree")
     cases = [
         ({"schema": SCHEMA, "neighbours": "replace"}, X, "neighbours"),
-        ({"schema": SCHEMA, "objective": "huber"}, X, "objective"),
         ({}, X[:, :2], "features"),
         ({"schema": SCHEMA, "recipe": "dpboost"}, X, "recipe='best'"),
     ]
     for parameters, rows, message in cases:
         with pytest.raises(InvalidParameterError, match=message):
             DPBoostRegressor(**parameters).fit(rows, y, init_model=first)
+    bagged = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5, "verbosity": -1}
+    forest = lightgbm.train(bagged, lightgbm.Dataset(*table()), 2)
+    with pytest.raises(InvalidParameterError, match="averages them"):
+        DPBoostRegressor(schema=SCHEMA).fit(X, y, init_model=forest)
     for source in (17, DPBoostRegressor(), lightgbm.LGBMRegressor(), tmp_path / "missing.txt"):
         with pytest.raises(InvalidParameterError, match="init_model"):
             DPBoostRegressor(schema=SCHEMA).fit(X, y, init_model=source)

@@ -63,6 +63,38 @@ def resolved(**extra):
     return resolve(OWN, extra, defaults=OWN, owner="X")
 
 
+@pytest.mark.parametrize(
+    ("params", "instead"),
+    [
+        ({"boosting": "dart"}, "smaller learning_rate"),
+        ({"boosting_type": "rf"}, "trees_per_ensemble=n_estimators"),
+        ({"boosting": "goss"}, "recipe='dpboost'"),
+        ({"data_sample_strategy": "goss"}, "recipe='dpboost'"),
+        ({"forcedsplits_filename": "splits.json"}, "Budget.disjoint"),
+        ({"forcedbins_filename": "bins.json"}, r"Schema\(edges="),
+        ({"max_bin_by_feature": [3, 5, 7]}, r"Schema\(edges="),
+        ({"use_missing": False}, r"X.fillna\(0\)"),
+    ],
+)
+def test_a_refusal_names_parameter_value_and_another_way(params, instead, monkeypatch):
+    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+    ((name, value),) = params.items()
+    with pytest.raises(InvalidParameterError, match=instead) as raised:
+        train(params={**PARAMS, **params})
+    assert repr(name) in str(raised.value)
+    assert repr(value) in str(raised.value)
+
+
+def test_the_slope_of_the_sigmoid_changes_no_probability():
+    params = {"objective": "binary", "schema": {**BOUNDS, "label_bounds": None}, "noise_seed": 0}
+    data = dpboost.Dataset(X, (Y > 0).astype(int))
+    with pytest.warns(dpboost.NotPrivateWarning):
+        plain = dpboost.train(params, data, 3)
+    with pytest.warns(ParameterWarning, match="probabilities are the same"):
+        steep = dpboost.train({**params, "sigmoid": 2.0}, data, 3)
+    np.testing.assert_array_equal(steep.predict(X), plain.predict(X))
+
+
 def test_the_table_has_every_parameter_of_lightgbm():
     assert set(CANONICAL) <= set(TREATMENTS)
     assert [row.name for row in parameter_rows()] == CANONICAL
@@ -201,7 +233,7 @@ def a_cv():
 
 def folds_of_cv():
     data = dpboost.Dataset(X, Y)
-    with pytest.warns(ParameterWarning, match="into 2 folds by secret coins"):
+    with pytest.warns(ParameterWarning, match="to 2 folds at random, in secret"):
         dpboost.cv(PARAMS, data, 3, folds=KFold(2))
     is_refused(lambda: dpboost.cv(PARAMS, data, 3, folds=GroupKFold(2)), "folds")
 
@@ -267,6 +299,11 @@ def resets_the_learning_rate():
     ]
     assert leaves[0].abs().max() > 0
     assert leaves[1].abs().max() < 1e-6
+
+
+def resets_what_is_fixed():
+    with pytest.warns(ParameterWarning, match=r"reset_parameter\(max_depth=1\) has no effect"):
+        assert train(callbacks=[dpboost.reset_parameter(max_depth=[1, 2, 3])]).num_trees() == 3
 
 
 def fit_options():
@@ -398,6 +435,17 @@ def importances():
     assert model.feature_importances_.sum() == pytest.approx(frame["split_gain"].sum(), rel=1e-5)
 
 
+def a_session():
+    booster = dpboost.Booster(PARAMS, dpboost.Dataset(X, Y))
+    booster.update()
+    booster.update()
+    assert booster.rollback_one_iter().update() is False
+    assert booster.num_trees() == 2
+    spent = booster.privacy_report.epsilon_spent
+    assert booster.rollback_one_iter().num_trees() == 1
+    assert booster.privacy_report.epsilon_spent == spent
+
+
 def best_scores():
     assert list(fit_options().best_score_["mine"]) == ["l1", "l2", "worst"]
 
@@ -422,8 +470,9 @@ TESTS = {
     "log_evaluation": logs,
     "record_evaluation": records,
     "reset_parameter(learning_rate=...)": resets_the_learning_rate,
-    "reset_parameter(max_depth=...)": lambda: is_refused(
-        lambda: train(callbacks=[dpboost.reset_parameter(max_depth=[1, 2, 3])]), "max_depth"
+    "reset_parameter(max_depth=...)": resets_what_is_fixed,
+    "reset_parameter(objective=...)": lambda: is_refused(
+        lambda: train(callbacks=[dpboost.reset_parameter(objective=["l1"] * 3)]), "objective"
     ),
     "fit(eval_set=...)": fit_options,
     "fit(eval_set=[(X, y)])": training_rows_of_fit,
@@ -437,6 +486,8 @@ TESTS = {
     "predict(start_iteration=..., num_iteration=...)": a_part_of_the_rounds,
     "booster_.dump_model": lambda: json.dumps(fitted().booster_.dump_model()),
     "booster_.trees_to_dataframe": lambda: fitted().booster_.trees_to_dataframe().iloc[0],
+    "Booster(params, train_set).update": a_session,
+    "Booster(params, train_set).rollback_one_iter": a_session,
     "booster_.update": lambda: is_refused(lambda: fitted().booster_.update(), "accounting"),
     "booster_.refit": lambda: is_refused(lambda: fitted().booster_.refit(X, Y), "accounting"),
     "feature_importances_": importances,

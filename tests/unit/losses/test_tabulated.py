@@ -294,6 +294,17 @@ def test_a_row_has_one_word_wherever_it_lies(name):
 
 
 @pytest.mark.parametrize("name", EVERY)
+def test_any_float_is_a_label_within_the_bounds(name):
+    """Without an error or a warning, which would say something of a cell."""
+    loss = EVERY[name]
+    with np.errstate(all="raise"):
+        found = loss.encode_labels([np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 1.0])
+    inside = loss.encode_labels(np.linspace(-100, 100, 1000))
+    assert found.min() >= inside.min()
+    assert found.max() <= inside.max()
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_huge_scores_are_no_trouble(name):
     loss = EVERY[name]
     for score in (-(1 << 60), 1 << 60):

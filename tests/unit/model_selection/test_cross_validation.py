@@ -337,7 +337,7 @@ GIVEN_FOLDS = {
 
 @pytest.mark.parametrize("name", GIVEN_FOLDS)
 def test_of_given_folds_the_number_is_taken(name):
-    with pytest.warns(dpboost.ParameterWarning, match="into 4 folds by secret coins"):
+    with pytest.warns(dpboost.ParameterWarning, match="to 4 folds at random, in secret"):
         found = cv(folds=GIVEN_FOLDS[name](), return_cvbooster=True)
     assert len(found["cvbooster"].boosters) == 4
     assert "folds" not in found.transcript.call.arguments
@@ -365,14 +365,14 @@ def test_callbacks_before_a_round_run_in_every_fit():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"folds": GroupKFold(3)}, "'folds'.*GroupKFold.*secret coins"),
+        ({"folds": GroupKFold(3)}, "'folds'.*GroupKFold.*in secret"),
         ({"folds": 3}, "'folds'"),
         ({"folds": [0]}, "'nfold'.*at least 2"),
         ({"metric_rounds": 0}, "'metric_rounds'"),
         ({"metric_rounds": "each"}, "'metric_rounds'"),
         ({"fpreproc": len}, "'fpreproc'"),
         ({"n_folds": 1}, "'nfold'.*at least 2"),
-        ({"metrics": "aucc"}, "'aucc' cannot be paid for"),
+        ({"metrics": "aucc"}, "'aucc' cannot be released privately"),
         ({"public_sets": X}, "public_sets must be"),
         ({"params": {"epsilon": -1}}, "epsilon"),
         ({"params": {"recipe": "none"}}, "recipe"),

@@ -102,5 +102,5 @@ def test_a_fold_without_rows_has_figures_too() -> None:
     ("name", "classifier"), [("auc", False), ("l2", True), ("quantile", False), ("map", True)]
 )
 def test_other_metrics_are_refused_with_those_there_are(name, classifier) -> None:
-    with pytest.raises(RefusedError, match=f"'{name}' cannot be paid for.*Give one of"):
+    with pytest.raises(RefusedError, match=f"'{name}' cannot be released privately.*Give one of"):
         fold_metrics([name], classifier=classifier, quantile=False)

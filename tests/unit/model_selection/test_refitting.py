@@ -19,7 +19,7 @@ from dpboost.audit import pair_of, replay_budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 
-pytestmark = pytest.mark.filterwarnings("ignore:epsilon=.* promises next to nothing")
+pytestmark = pytest.mark.filterwarnings("ignore:epsilon=.* gives almost no protection")
 
 SCHEMA = {"bounds": dict.fromkeys(range(3), (-3, 3))}
 NUMBERS = SCHEMA | {"label_bounds": (-6, 6)}

@@ -112,16 +112,16 @@ def test_no_guarantee_leaves_everything(explained: dpboost.EpsilonExplanation) -
 def test_the_sentence_rounds_up() -> None:
     sentence = str(explain_epsilon(1.0, 1e-5))
     assert sentence.startswith("epsilon = 1, delta = 1e-05:")
-    for bound in ("at most 0.463 over guessing", "at most 2.72 %", "at most 73.2 %"):
+    for bound in ("at most 0.4622 over guessing", "at most 2.72 %", "at most 73.12 %"):
         assert bound in sentence
     assert str(explain_epsilon(mu=1)).startswith("mu = 1:")
 
 
 def test_the_table_holds_the_numbers_of_the_methods() -> None:
     table = explain_epsilon(1.0).table()
-    assert "            1 %   2.72 %" in table
-    assert "       50 %   73.2 %" in table
-    assert "advantage at most 0.463" in table
+    assert "            1 %   2.719 %" in table
+    assert "       50 %   73.11 %" in table
+    assert "advantage at most 0.4622" in table
 
 
 def test_plot_draws_the_bound_and_guessing() -> None:

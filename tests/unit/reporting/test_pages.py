@@ -72,10 +72,10 @@ def answer(text, question):
 @pytest.mark.parametrize(
     ("relation", "rows", "expected"),
     [
-        ("add_remove", None, "Each person with one row in the table: whether the row is there"),
-        ("replace", None, "Each person with one row in the table: what the row says"),
-        ("add_remove", 3, "Each user with all of their rows: whether they are there"),
-        ("replace", 3, "Each user with all of their rows: what they say. The number of rows"),
+        ("add_remove", None, "Each individual with one row in the table: the presence and"),
+        ("replace", None, "Each individual with one row in the table: the content of the row"),
+        ("add_remove", 3, "Each user with all rows: their presence and their content"),
+        ("replace", 3, "Each user with all rows: their content. The number of rows"),
     ],
 )
 def test_who_is_protected(model, relation, rows, expected):
@@ -94,7 +94,7 @@ def test_gaussian_and_pure_say_how_much(model, table):
     pure = DPTreeClassifier(epsilon=1).fit(*table).privacy_report_
     told = answer(str(pure), "How much")
     assert "mu =" not in told
-    assert "at most 2.719 % of those who did" in told  # e times 1 %, rounded up
+    assert "attacker is at most 2.719 %; at 5 %" in told  # e times 1 %, rounded up
 
 
 def test_mu_of_users_is_that_of_all_their_rows(table):
@@ -111,15 +111,15 @@ def test_a_continued_model_counts_both_fits(model, table):
     report = report.privacy_report_
     assert report.mu is None
     assert "epsilon = 3" in str(report).splitlines()[0]
-    assert "and all that it continues" in answer(str(report), "For how many fits")
+    assert "and the fits that it continues" in answer(str(report), "For how many fits")
 
 
 def test_no_guarantee_says_why(table):
     report = DPTreeClassifier(epsilon=1, noise_seed=1).fit(*table).privacy_report_
     assert str(report).startswith("No privacy guarantee\n")
-    assert "Nobody" in answer(str(report), "Who is protected")
+    assert "No one" in answer(str(report), "Who is protected")
     assert "drawn from a seed" in answer(str(report), "What would break it")
-    assert "wrong about 1 %" not in str(report)
+    assert "false-positive rate" not in str(report)
 
 
 def test_assumptions_and_releases_are_told(model):
@@ -127,7 +127,7 @@ def test_assumptions_and_releases_are_told(model):
     text = str(report)
     assumed = " ".join(answer(text, "Assumed").split())
     assert "column types, set of class labels" in assumed
-    assert "The guarantee is one between tables with the same column types." in assumed
+    assert "The guarantee compares tables with the same column types." in assumed
     assert "pandas.read_csv" in assumed
     for line in report.releases:
         assert re.search(rf"^{line.label} +{line.releases} ", text, re.MULTILINE)
@@ -213,6 +213,6 @@ def test_a_notebook_shows_the_guarantee_of_a_fitted_estimator():
         for shown in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
             assert kind.__name__ in shown
             assert "<b>Privacy: epsilon = 1" in shown
-            assert "Spent: epsilon = 1. Each person with one row" in shown
+            assert "Spent: epsilon = 1. Each individual with one row" in shown
     with config_context(display="text"):
         assert "text/html" not in model._repr_mimebundle_()

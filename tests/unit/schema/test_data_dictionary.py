@@ -119,7 +119,7 @@ def test_other_separators_are_found(separator):
         ("name,type,lower\na,date,12\n", "must be dates such as"),
         ("name,type,lower\na,number,2024-01-31\n", "must be numbers"),
         ("name\na\na\n", "two lines for 'a'"),
-        ("name,role\na,target\nb,target\n", "more than one target"),
+        ("name,role\na,target\nb,target\n", "more than one line with the role .target., .a., .b."),
         ("title,type\na,number\n", "names no column"),
     ],
 )
@@ -238,7 +238,9 @@ def test_a_schema_may_be_the_path_of_a_dictionary(tmp_path):
     for name in ("dictionary.csv", "dictionary.json"):
         dictionary.to_file(tmp_path / name)
         schema = Schema.coerce(tmp_path / name)
-        assert schema == Schema(**dictionary.schema_parts())
+        assert schema.to_dict() == Schema(**dictionary.schema_parts()).to_dict()
+        with pytest.raises(InvalidParameterError, match="no features of the data dict.*: patient"):
+            schema.resolve([*dictionary.features, "patient"])
     assert Schema.or_dictionary(tmp_path / "dictionary.csv") == dictionary
 
 

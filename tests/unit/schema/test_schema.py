@@ -235,3 +235,8 @@ def test_half_characters_are_refused(declared, tmp_path):
     path.write_text(json.dumps(declared))
     with pytest.raises(InvalidParameterError, match="lone surrogate"):
         Schema.from_json(path)
+
+
+def test_positions_that_a_selection_of_columns_shifts_are_told():
+    with pytest.raises(InvalidParameterError, match="column 3, .* RFE .* SelectFromModel"):
+        Schema(bounds={3: (0, 1)}).resolve(["a", "b", "c"])

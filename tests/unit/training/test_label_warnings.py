@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import dpboost
 from dpboost import DPBoostClassifier, DPTreeClassifier, ParameterWarning
 from dpboost.federated import FederatedBoostingClassifier
+from dpboost.training.few_rows import expected_of
 from dpboost.training.released_warnings import warn_of_labels
 from dpboost.training.start_value import SeenRows
 
@@ -20,7 +22,8 @@ BINARY = np.where(X[:, 0] > 0.5, "yes", "no")
 BOUNDS = {"bounds": dict.fromkeys(range(2), (0.0, 1.0))}
 # The noise is that of a seed: one release in some hundred is further off than three deviations.
 GIVEN = {"n_estimators": 2, "verbosity": 0, "n_jobs": 1, "noise_seed": 1}
-OTHERS, EMPTY = "take no part", "no rows of the declared classes"
+OTHERS, EMPTY = "take no part", "standard deviations of its noise"
+FEW = "Few rows"
 
 
 def messages(fit, *arguments, **options):
@@ -28,8 +31,9 @@ def messages(fit, *arguments, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit(*arguments, **options)
-    told = [str(one.message) for one in caught if one.category is ParameterWarning]
-    assert all(OTHERS in text or EMPTY in text for text in told), told
+    assert len(caught) <= 1, "a fit has one block of warnings"
+    lines = "\n".join(str(one.message) for one in caught).splitlines()
+    told = [line for line in lines if OTHERS in line or EMPTY in line]
     assert len(told) == len({OTHERS in text for text in told})
     return [kind for kind in (OTHERS, EMPTY) if any(kind in text for text in told)]
 
@@ -147,17 +151,78 @@ def test_messages_hold_public_values_alone():
     with pytest.warns(ParameterWarning) as caught:
         warn_of_labels(seen, list(range(12)), declared=True)
     others, empty = (str(one.message) for one in caught)
+    assert "(3 rows)" in empty
     assert others == (
         "Rows with other labels than 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... take no part, and the "
         "released numbers say that there are some: more than 3 standard deviations of their noise. "
         "If these are not all classes, declare all of them, spelled and typed as in y: "
         "schema=Schema(classes=...)."
     )
-    assert empty.startswith("Released numbers show no rows of the declared classes 0, 1, 2,")
+    assert empty.startswith(
+        "The released count of class 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... is within"
+    )
 
 
 def test_the_warning_points_at_the_call():
     with pytest.warns(ParameterWarning) as caught:
         classifier(["No", "Yes"], epsilon=4.0).fit(X, BINARY)
-    assert len(caught) == 3, "of the seed and these two"
+    (block,) = caught
+    assert str(block.message).count("\n* ") == 3, "of the seed and these two"
     assert {one.filename for one in caught} == {__file__}
+
+
+def told(model, X, y, **options):
+    """Lines of few rows that a fit warns of, and what its report expects."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, **options)
+    lines = "\n".join(str(one.message) for one in caught).splitlines()
+    report = model.privacy_report_
+    expected = report.facts.get("expected", "")
+    assert ("What to expect" in str(report)) == bool(expected)
+    lines = [line.removeprefix("* ") for line in lines if FEW in line]
+    assert " ".join(lines) == expected
+    return lines
+
+
+def test_few_rows_are_told_by_the_released_count():
+    schema = {**BOUNDS, "classes": [0, 1]}
+    y = (X[:, 0] > 0.5).astype(int)
+    model = DPBoostClassifier(schema=schema, epsilon=4.0, **GIVEN)
+    (line,) = told(model, X[:500], y[:500])
+    assert re.match(r"Few rows: about \d+ by the released count, less than 1,000\.", line)
+    assert "docs/howto/few-rows.md" in line
+    assert told(model, X, y) == []
+    # Sums of weights are no numbers of rows.
+    assert told(model, X[:500], y[:500], sample_weight=np.ones(500)) == []
+
+
+def test_few_rows_of_a_class_are_told_by_the_released_count():
+    y = np.zeros(N_ROWS, dtype=int)
+    y[:57] = 1
+    model = DPBoostClassifier(schema={**BOUNDS, "classes": [0, 1]}, epsilon=20.0, **GIVEN)
+    (line,) = told(model, X, y)
+    assert re.match(r"Few rows of class 1: about \d\d by the released count, less than 100\.", line)
+    assert "docs/howto/imbalanced-classes.md" in line
+
+
+def test_a_rare_class_within_the_noise_is_not_called_empty():
+    y = np.zeros(5000, dtype=int)
+    y[:57] = 1
+    rows = np.random.default_rng(0).uniform(size=(5000, 2))
+    model = DPBoostClassifier(schema={**BOUNDS, "classes": [0, 1]}, epsilon=0.5, **GIVEN)
+    with pytest.warns(ParameterWarning) as caught:
+        model.fit(rows, y)
+    text = str(caught[0].message)
+    assert "no rows" not in text
+    assert "too few rows to be learned at this epsilon" in text
+    assert "raise epsilon" in text
+
+
+def test_what_is_expected_depends_on_released_numbers_alone():
+    seen = SeenRows(n_rows=640.0, sizes=(560.0, 80.0), noise_stddevs=(5.0, 5.0))
+    few, rare = expected_of(seen, ["a", "b"], weighted=False)
+    assert "about 6.4e+02" not in few
+    assert "about 640" in few
+    assert "class 'b': about 80" in rare
+    assert expected_of(None, ["a", "b"], weighted=False) == []

@@ -19,6 +19,7 @@ from dpboost import (
     UserObjectiveWarning,
 )
 from dpboost.data.table import read_table
+from dpboost.rows.row_attributes import WEIGHT_ONE, RelativeWeight, RowExtras, Weighting
 from dpboost.training.objective import ALIASES, OF_TASK, Objective
 
 N_ROWS = 4000
@@ -63,12 +64,16 @@ def deviance(name, y, p):
         return -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p))
     if name == "quantile":
         return np.mean(np.maximum(0.9 * (y - p), -0.1 * (y - p)))
+    if name == "mape":
+        return np.mean(np.abs(y - p) / np.maximum(np.abs(y), 1))
     return np.mean(np.abs(y - p)) if name == "regression_l1" else np.mean((y - p) ** 2)
 
 
 def best_constant(name, y):
     if name == "regression_l1":
         return np.median(y)
+    if name == "mape":
+        return min(np.linspace(*np.quantile(y, [0, 1]), 200), key=lambda p: deviance(name, y, p))
     return np.quantile(y, 0.9) if name == "quantile" else y.mean()
 
 
@@ -146,6 +151,50 @@ def test_quantiles_are_covered_on_held_out_rows_whatever_the_bounds(alpha, noise
     loss = np.mean(np.maximum(alpha * left, (alpha - 1) * left))
     # That of the quantile of all labels is over 1.
     assert loss < (0.6 if alpha == 0.5 else 0.4)
+
+
+def test_errors_of_large_labels_count_in_proportion_to_these():
+    # A third of the rows has labels of 1 to 3, the others have 9 to 11: no feature says which.
+    random = np.random.default_rng(0)
+    X = random.uniform(size=(N_ROWS, 3))
+    y = np.where(random.random(N_ROWS) < 1 / 3, 2.0, 10.0) + random.uniform(-1, 1, N_ROWS)
+    schema = {"bounds": BOUNDS, "label_bounds": (1, 11)}
+    found = {}
+    for name in ("l1", "mape"):
+        model = DPBoostRegressor(objective=name, schema=schema, **QUICK).fit(X, y)
+        found[name] = np.median(model.predict(X))
+    assert found["mape"] < 4 < 8 < found["l1"]
+    assert lightgbm.Booster(model_str=model.booster_.model_to_string()).num_trees() == 100
+    assert model.objective_ == "mape"
+
+
+def test_weights_by_labels_are_a_map_of_each_row_with_a_public_bound():
+    targets = np.array([-8, -1, 0, 1, 3, 8]) * 4
+    for floor, expected in (
+        (1.0, [1 / 8, 1, 1, 1, 1 / 3, 1 / 8]),
+        (2.0, [1 / 4, 1, 1, 1, 2 / 3, 1 / 4]),
+    ):
+        relative = RelativeWeight(unit=0.25, floor=floor)
+        np.testing.assert_allclose(relative.of(targets), expected)
+        weighting = Weighting(max_weight=3.0, relative=relative)
+        extras = RowExtras(sample_weight=np.full(6, 9.0))  # beyond its bound
+        units = extras.weight_units(weighting, np.zeros(6, dtype=np.int64), targets)
+        np.testing.assert_allclose(units, np.array(expected) * WEIGHT_ONE, atol=1)
+        assert units.max() <= WEIGHT_ONE
+
+
+@pytest.mark.parametrize(
+    ("bounds", "floor"), [((-3, 5), 1), ((0.2, 0.5), 1), ((40, 90), 40), ((-90, -30), 30)]
+)
+def test_the_least_size_of_a_label_has_the_whole_weight(bounds, floor):
+    objective = Objective.validated("X", task="regression", objective="mape")
+    loss = objective.planned_loss(dpboost.Schema(label_bounds=bounds))
+    for given in (None, Weighting(max_weight=7.0)):
+        weighting = objective.weighting(given, loss)
+        assert weighting.relative == RelativeWeight(unit=loss.unit, floor=floor)
+        assert weighting.max_weight == (given.max_weight if given else 1.0)
+    plain = Objective.validated("X", task="regression", objective="l1")
+    assert plain.weighting(None, loss) is None
 
 
 def test_wide_bounds_do_no_harm_to_the_median():
@@ -296,7 +345,9 @@ def test_only_a_function_that_sees_rows_has_a_condition(objective):
         warnings.simplefilter("always")
         model.fit(X, y)
     told = [one for one in caught if issubclass(one.category, PrivacyWarning)]
-    assert [one.category for one in told] == [UserObjectiveWarning] * (objective is softmax)
+    assert [issubclass(one.category, UserObjectiveWarning) for one in told] == [True] * (
+        objective is softmax
+    )
 
 
 def test_custom_classes_give_the_same_model_however_their_rows_come():
@@ -485,7 +536,7 @@ def test_initial_scores_of_several_classes_in_both_forms():
 REFUSED = {
     "unknown": ({"objective": "squared"}, {}, "objective"),
     "ranking": ({"objective": "lambdarank"}, {}, "other rows"),
-    "no bound": ({"objective": "mape"}, {}, "without bound"),
+    "no bound": ({"objective": "cross_entropy_lambda"}, {}, "no bound"),
     "text for a function": ({"objective": "custom"}, {}, "function itself"),
     "of another task": ({"objective": "multiclass"}, {}, "objective"),
     "no gradient bound": ({"objective": squared}, {}, "gradient_bound"),

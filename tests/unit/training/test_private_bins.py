@@ -63,7 +63,7 @@ def released(records, X=None, n_bins=16):
     table = read_table(X, schema=schema)
     before = Binner.from_schema(schema, n_bins=n_bins, categorical=table.categorical)
     with records.sequential("preparation"):
-        after, _ = release_bins(
+        after = release_bins(
             before,
             source(table),
             n_bins=n_bins,
@@ -71,7 +71,7 @@ def released(records, X=None, n_bins=16):
             budget=records.capacity,
             ledger=records,
         )
-    return before, after, table
+    return before, after.binner, table
 
 
 def test_bins_are_finer_where_rows_are():
@@ -131,10 +131,8 @@ def test_nothing_numeric_is_nothing_released():
     table = read_table(np.zeros((5, 1)), schema=Schema.coerce({"categories": {0: [0, 1]}}))
     binner = Binner.from_schema(schema, n_bins=4, categorical=table.categorical)
     with records.sequential("preparation"):
-        same, _ = release_bins(
-            binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=records
-        )
-    assert same is binner
+        same = release_bins(binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=records)
+    assert same.binner is binner
     assert records.spent == 0
 
 
@@ -258,7 +256,7 @@ def whole(bounds, values, n_bins=16, epsilon=math.inf):
     before = Binner.from_schema(schema, n_bins=n_bins)
     records = ledger(epsilon=epsilon)
     with records.sequential("preparation"):
-        after, _ = release_bins(
+        after = release_bins(
             before,
             source(table),
             integer=schema.integer,
@@ -267,7 +265,7 @@ def whole(bounds, values, n_bins=16, epsilon=math.inf):
             budget=records.capacity,
             ledger=records,
         )
-    return before, after, records
+    return before, after.binner, records
 
 
 @pytest.mark.parametrize("upper", [23, 100, 1023, 1024, 5_000, 10**6])

@@ -8,6 +8,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated.party.party_session import SessionRecord, folder_of
 from dpboost.federated.party.record_log import RecordLog
 from dpboost.federated.protocol.messages import Key
+from tests.permissions import owner_alone
 
 FACTS = {"terms": "t", "version": "1", "build": "b", "rows": "r"}
 KEY = Key(3, "words")
@@ -29,7 +30,7 @@ def test_another_process_finds_what_was_sent(tmp_path):
     assert (tmp_path / "charges.txt").read_text() == "step 3: 0.5\n"
     for name in os.listdir(tmp_path):
         if name != "lock":
-            assert (tmp_path / name).stat().st_mode & 0o077 == 0
+            assert owner_alone(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", list(FACTS))

@@ -10,6 +10,7 @@ from dpboost.federated import Hub, LocalLink, PartyLostError, PartyRefusedError,
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.hub import read
 from dpboost.federated.protocol.messages import Ended, Key
+from tests.permissions import owner_alone
 
 ONE = Key(1, "words")
 
@@ -86,7 +87,7 @@ def test_another_process_goes_on_with_the_replies(tmp_path):
     assert again.bodies(ONE) == {0: b"a"}
     assert again.n_replies == 1
     assert again.receive(5, ONE, b"z", 0.0) == b"present"
-    assert path.stat().st_mode & 0o077 == 0
+    assert owner_alone(path)
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)

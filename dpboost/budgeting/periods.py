@@ -1,0 +1,184 @@
+"""What rows in several periods have paid: the largest sum over all who may be in a table.
+
+Proof: docs/proofs/budgets.md.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+#: The division of rows into periods, in the part of a line: one pair for each that a fit reads.
+PERIODS = "periods"
+#: Most periods that somebody may be declared to have rows in.
+MOST_PERIODS = 1000
+#: A search that has looked at so many sets of periods ends with what no set can be above.
+MOST_STEPS = 20_000
+
+#: Sums of fractions, by the periods that they are for.
+Sums = Mapping[frozenset[str], Fraction]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """In how many periods somebody may have rows, and what these cost a fit that reads several.
+
+    Parameters
+    ----------
+    most : int
+        Periods that one person, or user, may have rows in.
+    of_users : bool
+        Whether users are protected: of each, so many rows take part in a fit as it is charged
+        for, from however many of its periods they come. Otherwise a person has one row a period.
+    """
+
+    most: int
+    of_users: bool
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any] | None) -> Overlap | None:
+        """Return what `plain` tells; None where periods are not counted."""
+        if plain is None:
+            return None
+        return cls(most=int(plain["most"]), of_users=bool(plain["of_users"]))
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data, for a certificate."""
+        return {"most": self.most, "of_users": self.of_users}
+
+    def factor(self, n_periods: int, account: str) -> int:
+        """Return how many times the charge for one row covers somebody with rows in a fit.
+
+        Parameters
+        ----------
+        n_periods : int
+            Of the fit, in which that person has rows.
+        account : {"pure", "Gaussian"}
+            Epsilon of a group adds up; rho and mu squared grow with its square.
+        """
+        if self.of_users:
+            return min(n_periods, 1)
+        return n_periods if account == "pure" else n_periods**2
+
+    def several(self, n_periods: int) -> bool:
+        """Return whether a fit of so many periods may read several rows of somebody."""
+        return not self.of_users and min(self.most, n_periods) > 1
+
+
+def most_paid(sums: Sums, overlap: Overlap, account: str, including: str | None = None) -> Fraction:
+    """Return the most that anybody may have paid, over all sets of ``overlap.most`` periods.
+
+    Parameters
+    ----------
+    sums : mapping of frozenset of str to Fraction
+        What was booked for each set of periods; the empty set is all of them.
+    overlap : Overlap
+    account : {"pure", "Gaussian"}
+    including : str, optional
+        A period that the person has rows in.
+
+    Returns
+    -------
+    Fraction
+        The largest sum, or after `MOST_STEPS` a number that is not below it.
+
+    Notes
+    -----
+    The search takes the open set with the largest bound first, so that the bound that is taken is
+    never below the largest sum: it may stop at any time.
+    """
+    everywhere = sums.get(frozenset(), Fraction(0)) * overlap.factor(overlap.most, account)
+    windows = [(window, fraction) for window, fraction in sums.items() if window]
+    if not windows:
+        return everywhere
+    search = _Search(windows, overlap, account)
+    return everywhere + search.largest(including)
+
+
+class _Search:
+    """Sets of periods, in integers: parts of the common denominator of what was booked."""
+
+    def __init__(
+        self, windows: list[tuple[frozenset[str], Fraction]], overlap: Overlap, account: str
+    ) -> None:
+        self.overlap, self.account = overlap, account
+        self.scale = math.lcm(*(fraction.denominator for _, fraction in windows))
+        self.windows = [(window, int(fraction * self.scale)) for window, fraction in windows]
+        names = sorted(frozenset[str]().union(*(window for window, _ in windows)))
+        # What two rows cost together beyond what each costs alone, where costs are squares.
+        squares = not overlap.of_users and account == "Gaussian"
+        self.together = {
+            name: {
+                other: sum(weight for window, weight in self.windows if {name, other} <= window)
+                for other in names
+                if other != name and squares
+            }
+            for name in names
+        }
+        self.most_together = {name: self._sums(name) for name in names}
+        self.names = sorted(
+            names, key=lambda name: -self._alone(name) - self.most_together[name][-1]
+        )
+
+    def _alone(self, name: str) -> int:
+        return sum(weight for window, weight in self.windows if name in window)
+
+    def _sums(self, name: str) -> list[int]:
+        """Return the most that so many others cost together with a period, from none on."""
+        largest = sorted(self.together[name].values(), reverse=True)[: self.overlap.most - 1]
+        found = [0]
+        for each in largest:
+            found.append(found[-1] + each)
+        return found
+
+    def value(self, chosen: frozenset[str]) -> int:
+        """Return what somebody with rows in these periods has paid."""
+        return sum(
+            weight * self.overlap.factor(len(window & chosen), self.account)
+            for window, weight in self.windows
+        )
+
+    def _gain(self, chosen: frozenset[str], name: str) -> int:
+        """Return what one more period adds to the value."""
+        if self.overlap.of_users:
+            return sum(
+                weight for window, weight in self.windows if name in window and not window & chosen
+            )
+        together = self.together[name]
+        return self._alone(name) + 2 * sum(together.get(other, 0) for other in chosen)
+
+    def bound(self, chosen: frozenset[str], more: int, names: list[str]) -> int:
+        """Return what no set has passed that adds at most so many of some periods."""
+        gains = sorted(
+            (
+                self._gain(chosen, name)
+                + self.most_together[name][min(more, len(self.most_together[name])) - 1]
+                for name in names
+            ),
+            reverse=True,
+        )
+        return self.value(chosen) + sum(gains[:more])
+
+    def largest(self, including: str | None) -> Fraction:
+        chosen = frozenset[str]() if including is None else frozenset({including})
+        names = [name for name in self.names if name not in chosen]
+        more = min(self.overlap.most - len(chosen), len(names))
+        # The largest bound first; of equal ones the set that lacks fewest periods.
+        heap = [(-self._bound_of(chosen, more, names, 0), more, 0, sorted(chosen))]
+        steps = 0
+        while True:
+            bound, more, start, listed = heapq.heappop(heap)
+            steps += 1
+            if not more or start == len(names) or steps > MOST_STEPS:
+                return Fraction(-bound, self.scale)
+            with_it = [*listed, names[start]]
+            for own, left in ((with_it, more - 1), (listed, more)):
+                found = self._bound_of(frozenset(own), left, names, start + 1)
+                heapq.heappush(heap, (-found, left, start + 1, own))
+
+    def _bound_of(self, chosen: frozenset[str], more: int, names: list[str], start: int) -> int:
+        return self.bound(chosen, more, names[start:]) if more else self.value(chosen)

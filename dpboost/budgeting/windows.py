@@ -1,0 +1,372 @@
+"""Budgets whose rows come in periods: which of them a fit reads, and what each has left.
+
+Proof: docs/proofs/budgets.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
+from dpboost.budgeting.budget_records import BudgetLine, Part, periods_of, spent
+from dpboost.budgeting.holdout import HELD, TRAINED
+from dpboost.budgeting.periods import PERIODS, Overlap
+from dpboost.data.batches import is_batched
+from dpboost.data.containers import unpack
+from dpboost.data.fingerprint import RowHash
+from dpboost.data.users import take_rows
+from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.exact_arithmetic import as_fraction
+
+if TYPE_CHECKING:
+    from dpboost.budgeting.fraction_accountant import FractionAccountant
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Window:
+    """A budget for fits that read the rows of some periods; made by `Budget.window`.
+
+    Parameters
+    ----------
+    budget : Budget
+    periods : tuple of str
+    of_rows : array-like, optional
+        Private: the period of each row.
+    """
+
+    budget: Any
+    periods: tuple[str, ...]
+    of_rows: Any = None
+
+    def __repr__(self) -> str:
+        return f"Window({', '.join(self.periods)} of the budget of {self.budget.title})"
+
+    @property
+    def part(self) -> Part:
+        """The periods, as in a line of the records."""
+        return tuple((PERIODS, name) for name in self.periods)
+
+    def hashes(self, X: Any, key: bytes, call: str) -> dict[str, str]:
+        """Return a hash of the rows of each period, by which a table is known again.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+        key : bytes
+            Of the budget.
+        call : str
+            Name of the function, for messages.
+
+        Raises
+        ------
+        InvalidParameterError
+            For rows that are not in memory, and periods that do not belong to them.
+        """
+        if is_batched(X) or hasattr(X, "dask"):
+            raise InvalidParameterError(
+                f"{call} takes rows in memory under a budget with periods, whose tables are "
+                "compared with those of earlier fits; neither batches nor Dask collections."
+            )
+        X = unpack(X)
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        named = self._named(int(X.shape[0]), call)
+        found = {}
+        for name in self.periods:
+            rows = RowHash(key)
+            rows.add(take_rows(X, np.flatnonzero(named == name)))
+            found[name] = rows.digest().hex()
+        return found
+
+    def _named(self, n_rows: int, call: str) -> NDArray[Any]:
+        """Return the period of each row, as text."""
+        if self.of_rows is None:
+            if len(self.periods) > 1:
+                raise InvalidParameterError(
+                    f"{call} reads several periods: Budget.window needs of_rows=..., the period "
+                    "of each row."
+                )
+            return np.full(n_rows, self.periods[0], dtype=object)
+        named = np.asarray(self.of_rows)
+        if named.shape != (n_rows,):
+            raise InvalidParameterError(
+                "The 'of_rows' parameter of Budget.window must be 1-D, one period for each row of "
+                f"the table that {call} gets."
+            )
+        named = np.array([str(each) for each in named.tolist()], dtype=object)
+        if not set(named) <= set(self.periods):
+            raise InvalidParameterError(
+                "The 'of_rows' parameter of Budget.window must hold the names of its periods and "
+                f"no other: name every period whose rows {call} gets, or leave other rows out."
+            )
+        return named
+
+    def _refusal(self, *args: Any) -> NoReturn:
+        raise TypeError("A window of a budget stays in its process: make it where the rows are.")
+
+    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetForecast:
+    """For how many new periods a budget lasts; made by `Budget.forecast`.
+
+    Parameters
+    ----------
+    n_fits : int or inf
+        Fits that the budget still allows, one with each new period; infinite where those that
+        leave the window make room for those that come.
+    epsilon : float
+        What each fit has by itself, at the budget's delta: the epsilon of ``dpboost.forecast``.
+    fraction : Fraction
+    window : int
+
+    Examples
+    --------
+    >>> import dpboost
+    >>> budget = dpboost.Budget(epsilon=1, delta=1e-6, periods=1)
+    >>> print(budget.forecast(fraction=0.5, window=3).n_fits)
+    2
+    """
+
+    n_fits: float
+    epsilon: float
+    fraction: Fraction
+    window: int
+
+    def __str__(self) -> str:
+        many = "as many as there are new periods" if self.n_fits == math.inf else f"{self.n_fits}"
+        return (
+            f"fits at {float(self.fraction):.6g} of the budget on the last {self.window} periods: "
+            f"{many}; each has epsilon {self.epsilon:.6g} by itself"
+        )
+
+
+class WindowedBudget:
+    """What a budget can do with periods; a base of `Budget`, which has the rest."""
+
+    _overlap: Overlap | None
+    _accounts: Any
+    account: Any
+    if TYPE_CHECKING:
+
+        @property
+        def epsilon(self) -> Fraction:
+            """Epsilon of everything together."""
+
+        @property
+        def delta(self) -> Fraction:
+            """Delta of everything together."""
+
+        @property
+        def table(self) -> str | None:
+            """What the user calls the table."""
+
+        @property
+        def left(self) -> dict[str, Fraction]:
+            """What is left of each account."""
+
+        @property
+        def lines(self) -> tuple[BudgetLine, ...]:
+            """What every fit took."""
+
+        @property
+        def accountant(self) -> Accountant:
+            """What is counted in."""
+
+    @property
+    def periods(self) -> int | None:
+        """In how many periods somebody may have rows; None where periods are not counted."""
+        return None if self._overlap is None else self._overlap.most
+
+    @property
+    def overlap(self) -> Overlap | None:
+        """The same with what rows in several periods cost."""
+        return self._overlap
+
+    @property
+    def promise(self) -> str:
+        """Return what the user says of the rows of periods."""
+        if self._overlap is None:
+            return ""
+        who, most = ("user", "") if self._overlap.of_users else ("person", ", one row in each")
+        return f"no {who} has rows in more than {self._overlap.most} of its periods{most}"
+
+    def window(self, *periods: str, of_rows: Any = None) -> Window:
+        """Return this budget for a fit that reads the rows of some periods.
+
+        Parameters
+        ----------
+        *periods : str
+            Their names, which are public. A name is one period for ever.
+        of_rows : array-like of shape (n_rows,), optional
+            Name of the period of each row, private; may be left out for a single period.
+
+        Returns
+        -------
+        Window
+            For the ``budget`` of a fit, an evaluation and their like.
+
+        Raises
+        ------
+        InvalidParameterError
+            For names that are no text, and where the budget counts no periods.
+
+        Privacy
+        -------
+        Only these periods pay. What rows a period has is fixed by the first line that names it: a
+        hash of them with a secret key is kept with the records, and a table with other rows for
+        that period is refused before anything is drawn. Labels are not compared, so that several
+        labels of the same rows may be learned. That nobody's rows are in more periods than the
+        budget says, under whatever names, is the promise of the user.
+
+        Examples
+        --------
+        >>> import dpboost
+        >>> budget = dpboost.Budget(epsilon=1, delta=1e-6, periods=1)
+        >>> budget.window("2026 Q1")
+        Window(2026 Q1 of the budget of a table without a name)
+        """
+        owner = "Budget.window"
+        if self._overlap is None:
+            raise InvalidParameterError(
+                f"{owner} needs a budget that counts periods: Budget(..., periods=1), or as many "
+                "as somebody may have rows in."
+            )
+        known = all(isinstance(name, str) and name for name in periods)
+        # Names of the sides of a holdout mean these in the records.
+        if not periods or not known or {TRAINED, HELD} & set(periods):
+            raise refuse("periods", owner, "names of periods: text that is not empty", periods)
+        return Window(budget=self, periods=tuple(dict.fromkeys(periods)), of_rows=of_rows)
+
+    @property
+    def left_of_periods(self) -> dict[str, dict[str, Fraction]]:
+        """What is left of each account for those who have rows in a period, by its name.
+
+        It is what the most that one of them may have paid leaves, as a part of the whole account.
+        """
+        lines = self.lines
+        names = named_periods(lines)
+        paid = {name: spent(lines, self._overlap, name) for name in names}
+        return {
+            account: {name: 1 - paid[name].get(account, Fraction(0)) for name in names}
+            for account in self._accounts()
+        }
+
+    def forecast(self, *, fraction: Any, window: int = 1) -> BudgetForecast:
+        """Say how many fits remain, if one with each new period reads the last few of them.
+
+        Parameters
+        ----------
+        fraction : float or Fraction
+            Of the budget, for each fit.
+        window : int, default=1
+            Periods that a fit reads: the new one, and those before it.
+
+        Returns
+        -------
+        BudgetForecast
+            Give its ``epsilon`` to ``dpboost.forecast`` for the accuracy of one such fit.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is outside its domain, or the budget counts no periods.
+
+        Privacy
+        -------
+        Reads the records, which are public; nothing is booked.
+
+        Examples
+        --------
+        >>> import dpboost
+        >>> budget = dpboost.Budget(epsilon=1, delta=1e-6, periods=2)
+        >>> found = budget.forecast(fraction=0.25, window=2)
+        >>> found.n_fits
+        1
+        >>> print(budget.forecast(fraction=0.125, window=2).n_fits)  # for ever
+        inf
+        """
+        owner = "Budget.forecast"
+        check_integer("window", owner, window, low=1)
+        part = as_fraction("fraction", owner, fraction)
+        if not 0 < part <= 1:
+            raise refuse("fraction", owner, "in (0, 1]", fraction)
+        if self._overlap is None:
+            raise InvalidParameterError(
+                f"{owner} needs a budget that counts periods, Budget(..., periods=1); any other "
+                "has what its property left says."
+            )
+        accountant = self.accountant
+        granted: FractionAccountant = self.account(accountant, part)
+        epsilon = granted.epsilon(granted.allowance, granted.least_delta)
+        name = "pure" if accountant.privacy_measure == "epsilon" else "Gaussian"
+        n_fits = _fits_left(self.lines, self._overlap, name, part, window)
+        return BudgetForecast(n_fits=n_fits, epsilon=epsilon, fraction=part, window=window)
+
+
+def named_periods(lines: Sequence[BudgetLine]) -> list[str]:
+    """Return the periods of lines, in the order in which they were named."""
+    return list(dict.fromkeys(name for line in lines for name in periods_of(line.part)[0]))
+
+
+def check_tables(known: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Raise where a period is given other rows than before.
+
+    Parameters
+    ----------
+    known, given : mapping of str to str
+        Hashes of the rows of periods, by name.
+
+    Raises
+    ------
+    InvalidParameterError
+        Names the period, which is public, and neither a row nor a number of rows.
+
+    Notes
+    -----
+    Who keeps a period to its rows never sees this, whatever these are, so that it tells nothing of
+    them. That two periods have the same rows is no error: it may be true of any two tables.
+    """
+    for name, own in given.items():
+        if known.get(name, own) != own:
+            raise InvalidParameterError(
+                f"The rows of the period {name!r} are not those that it had before under this "
+                "budget. Give the same table: rows in the same order, columns and types of "
+                "columns; rows that arrived since belong to a period of their own."
+            )
+
+
+def _fits_left(
+    lines: Sequence[BudgetLine], overlap: Overlap, account: str, fraction: Fraction, window: int
+) -> float:
+    """Return how many fits with a new period each still fit into an account.
+
+    Periods of one person that are `window` apart share no fit. Whoever pays most of all fits to
+    come therefore has a like among those whose periods span ``most * window``: once so many fits
+    were allowed, with one more window at each end, all are.
+    """
+    measure = "epsilon" if account == "pure" else "rho"
+    booked, last = list(lines), named_periods(lines)
+    enough = (overlap.most + 2) * window
+    for number in range(enough):
+        last = [*last, f"new period {number}"]
+        part = tuple((PERIODS, name) for name in last[-window:])
+        booked.append(
+            BudgetLine(
+                what="forecast",
+                account=account,
+                privacy_measure=measure,
+                fraction=fraction,
+                part=part,
+            )
+        )
+        if spent(booked, overlap)[account] > 1:
+            return number
+    return math.inf

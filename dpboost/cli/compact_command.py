@@ -1,0 +1,55 @@
+"""Write a small model that says what a model text says, for serving.
+
+LightGBM fits its trees to the model's raw scores. The rows are drawn from what the text tells of
+the rows of the fit, or are those of --public-rows, which anybody may see. Nothing is charged, and
+the report in the text names the step and its error.
+
+  dpboost compact model.txt -o small.txt
+  dpboost compact model.txt -o small.txt --max-error 0.2 --public-rows public.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dpboost.cli.model_rows import rows_of
+from dpboost.cli.output_files import check_outputs
+from dpboost.cli.table_files import read_file
+from dpboost.compacting.compact import compact
+from dpboost.lightgbm.booster import Booster
+from dpboost.reporting.terms import AFTER_THE_FIT
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``dpboost compact``."""
+    parser.add_argument("model", help="model text of dpboost")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the small text")
+    parser.add_argument("--n-trees", type=int, default=300, help="trees (default: 300)")
+    parser.add_argument("--num-leaves", type=int, default=31, help="of a tree (default: 31)")
+    parser.add_argument(
+        "--max-error", type=float, help="as a share of the standard deviation of raw scores"
+    )
+    parser.add_argument("--public-rows", metavar="FILE", help="CSV or Parquet, in place of draws")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the small text, and print what became of the model."""
+    check_outputs(options.output)
+    full = Booster(model_file=options.model)
+    rows = None
+    if options.public_rows is not None:
+        rows = rows_of(full, read_file(options.public_rows), options.public_rows)
+    small = compact(
+        full,
+        n_trees=options.n_trees,
+        num_leaves=options.num_leaves,
+        max_error=options.max_error,
+        public_rows=rows,
+    )
+    small.save_model(options.output)
+    sizes = [Path(path).stat().st_size for path in (options.model, options.output)]
+    report = small.privacy_report
+    if report is not None:
+        print(f"{report.facts[AFTER_THE_FIT]}.")
+    print(f"{options.output}: {sizes[1]:,} bytes, of {sizes[0]:,}.")

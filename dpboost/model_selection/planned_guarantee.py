@@ -1,0 +1,149 @@
+"""What a guarantee means, of a pair of numbers or of a fit that is planned."""
+
+from __future__ import annotations
+
+import math
+
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    check_integer,
+    check_real,
+    refuse,
+)
+from dpboost.privacy.exact_arithmetic import (
+    PrivacyCost,
+    as_budget,
+    as_fraction,
+    number_of,
+)
+from dpboost.privacy.group_privacy import for_group
+from dpboost.recipes import ALGORITHMS
+from dpboost.recipes.recipe import Recipe
+from dpboost.reporting.epsilon_explanation import EpsilonExplanation
+from dpboost.training.privacy_params import MOST_ROWS_PER_USER
+
+
+def explain_epsilon(
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    *,
+    mu: float | None = None,
+    recipe: str | Recipe | None = None,
+    rows_per_user: int | None = None,
+) -> EpsilonExplanation:
+    """Say what a guarantee means to somebody who wants to know whether a row was there.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        Of a pure or an (epsilon, delta) guarantee, not negative; ``inf`` promises nothing.
+    delta : float, default=0.0
+        In [0, 1).
+    mu : float, optional
+        Of a Gaussian guarantee, instead of ``epsilon``: it says more than any one pair of
+        epsilon and delta that follows from it.
+    recipe : str or Recipe, optional
+        Of a planned fit with this epsilon and delta: the figures are then those that its
+        ``privacy_report_`` will give. They are less than those of the pair alone where the recipe
+        counts Gaussian noise in mu, as ``"best"`` does for a positive delta.
+    rows_per_user : int, optional
+        Of the planned fit, where it protects users.
+
+    Returns
+    -------
+    EpsilonExplanation
+        A sentence as text, numbers by its methods, ``table()`` and ``plot()``.
+
+    Raises
+    ------
+    InvalidParameterError
+        If not exactly one of epsilon and mu is given, delta or recipe is given with mu,
+        rows_per_user without recipe, or a number is outside its domain.
+
+    Privacy
+    -------
+    Looks at no row.
+
+    Notes
+    -----
+    A planned fit is one that learns no categories and no classes: where it does, a part of delta is
+    theirs, its noise is a little larger, and its report gives a little less. Inside a budget the
+    report gives the figures of what the fit takes of it.
+
+    References
+    ----------
+    P. Kairouz, S. Oh, P. Viswanath, The Composition Theorem for Differential Privacy, ICML 2015.
+
+    J. Dong, A. Roth, W. J. Su, Gaussian Differential Privacy, Journal of the Royal Statistical
+    Society B 84, 2022.
+
+    Examples
+    --------
+    >>> from dpboost import explain_epsilon
+    >>> round(explain_epsilon(1.0).advantage, 3)
+    0.462
+    >>> round(explain_epsilon(1.0, 1e-6, recipe="best").mu, 3)
+    0.237
+    """
+    owner = "explain_epsilon"
+    if (epsilon is None) == (mu is None):
+        raise InvalidParameterError(
+            f"{owner} takes either epsilon, with or without delta, or mu. "
+            f"Got epsilon={epsilon!r} and mu={mu!r} instead."
+        )
+    failure = check_real("delta", owner, delta, low=0, high=1, high_open=True)
+    if rows_per_user is not None and recipe is None:
+        raise refuse("rows_per_user", owner, "None without the recipe of a fit", rows_per_user)
+    if mu is None:
+        number = check_real("epsilon", owner, epsilon, low=0, infinite=True)
+        if recipe is not None:
+            return planned_guarantee(recipe, number, failure, rows_per_user, owner)
+        return EpsilonExplanation(epsilon=number, delta=failure, mu=None)
+    if recipe is not None:
+        raise refuse("recipe", owner, "None together with mu", recipe)
+    if failure:
+        raise InvalidParameterError(
+            f"{owner} takes no delta together with mu, which promises something at every delta. "
+            f"Got delta={delta!r} instead."
+        )
+    number = check_real("mu", owner, mu, low=0, infinite=True)
+    return EpsilonExplanation(epsilon=None, delta=0.0, mu=number)
+
+
+def planned_capacity(
+    recipe: str | Recipe, epsilon: float, delta: float, rows_per_user: int | None, owner: str
+) -> tuple[str, PrivacyCost]:
+    """Return what a fit may spend on one row, and what it is counted in, as its ledger has them.
+
+    Parameters
+    ----------
+    recipe : str or Recipe
+    epsilon, delta : float
+        Checked.
+    rows_per_user : int or None
+    owner : str
+        Name of the caller in error messages.
+    """
+    if rows_per_user is not None:
+        check_integer("rows_per_user", owner, rows_per_user, low=1, high=MOST_ROWS_PER_USER)
+    own = ALGORITHMS.find(recipe, owner).accountant(epsilon, delta)
+    accountant = for_group(own, rows_per_user or 1)
+    whole = as_budget("epsilon", owner, epsilon), as_fraction("delta", owner, delta)
+    return accountant.privacy_measure, accountant.capacity(*whole)
+
+
+def planned_guarantee(
+    recipe: str | Recipe, epsilon: float, delta: float, rows_per_user: int | None, owner: str
+) -> EpsilonExplanation:
+    """Return the guarantee of a fit that spends all it may."""
+    if epsilon in (0.0, math.inf):
+        raise refuse("epsilon", owner, "positive and finite of a planned fit", epsilon)
+    measure, capacity = planned_capacity(recipe, epsilon, delta, rows_per_user, owner)
+    name = ALGORITHMS.find(recipe, owner).name
+    what = f"recipe={name!r}"
+    if measure == "epsilon":
+        return EpsilonExplanation(epsilon=epsilon, delta=0.0, mu=None, what=what)
+    mu = None
+    if measure == "mu squared":
+        mu = math.sqrt(number_of(capacity)) * (rows_per_user or 1)
+    return EpsilonExplanation(epsilon=epsilon, delta=delta, mu=mu, what=what)

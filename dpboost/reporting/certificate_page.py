@@ -1,0 +1,230 @@
+"""A certificate as a page to print and to sign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dpboost.reporting.certificate import NOT_STATED, STATED
+from dpboost.reporting.document import Answers, Block, Document, Grid, Heading
+from dpboost.reporting.plain_words import assumptions, from_whom, who
+from dpboost.reporting.proof_pages import FOLDER, MACHINE_CHECKED
+from dpboost.reporting.standards import ASKED, NIST, SATRE
+from dpboost.reporting.terms import ReportTerms
+
+# What an audit left out, as the printed page lists it.
+_MOST_LISTED = 4
+
+_MEANING = {
+    "true_positives_at_1_percent_false": "finds of those who took part, accusing 1 % of the others",
+    "true_positives_at_5_percent_false": "finds of those who took part, accusing 5 % of the others",
+    "membership_advantage": "true less false accusations, at any rate",
+    "posterior_of_prior_1_percent": "is sure of an accusation, if 1 % sure before",
+    "posterior_of_prior_10_percent": "is sure of an accusation, if 10 % sure before",
+    "posterior_of_prior_50_percent": "is sure of an accusation, if 50 % sure before",
+}
+_STATED = {
+    "data_name": "name of the data",
+    "data_period": "period of the data",
+    "data_schema": "schema of the data: file and hash",
+    "approved_by": "approved by",
+    "approved_on": "approved on",
+    "why_this_epsilon": "why this epsilon",
+    "public_rows": "public rows that were used",
+    "earlier_models": "earlier models of these rows",
+    "disjoint_tables": "tables that are disjoint",
+    "preprocessing": "preprocessing by the rows",
+    "hyper_parameters": "parameters chosen by the rows",
+    "published_scores": "scores published besides",
+    "refits": "plan for refits",
+    "contact": "contact",
+    "legal_basis": "legal basis",
+    "data_controller": "data controller",
+}
+
+
+def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Document:
+    """Write a certificate down for print.
+
+    Parameters
+    ----------
+    report : PrivacyReport
+    record : mapping
+        As `certificate` makes it.
+
+    Returns
+    -------
+    Document
+    """
+    return Document("Certificate of privacy", tuple(_blocks(report, record)))
+
+
+def _blocks(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]:
+    identity, claim, audit = record["identity"], record["claim"], record["correctness"]["audit"]
+    yield Answers(
+        (
+            ("Claim", _claims(claim)),
+            ("Protected", who(report)),
+            ("Neighboring tables", (f"Tables that differ by {claim['unit']}.",)),
+            ("From whom", from_whom(report)),
+            ("Conditions", (" ".join(assumptions(report)),)),
+            ("Model", (f"SHA-256 {identity['model_sha256']}",)),
+            (
+                "Made by",
+                (
+                    f"dpboost {identity['version']}, recipe {identity['recipe']}; "
+                    f"issued {identity['issued']}",
+                ),
+            ),
+            *([("After the fit", (after,))] if (after := identity.get("after_the_fit")) else []),
+            ("Audit", _of_audit(audit)),
+            ("Proofs", (f"Of every kind of release, in the sources: {FOLDER}.",)),
+            ("Checked by a computer", tuple(MACHINE_CHECKED["checked"])),
+            ("Assumed there", tuple(MACHINE_CHECKED["assumed"])),
+            ("Scores", (f"{record['utility_and_bias']}.".capitalize(),)),
+        )
+    )
+    yield from _meanings(record)
+    yield from _releases(claim)
+    yield from _lines(record["accounting"])
+    yield from _scores(record.get("scores", ()))
+    for group, names in STATED.items():
+        yield Heading(f"Stated by the user: {group.replace('_', ' ')}")
+        answers = record.get(group, {})  # certificates of earlier versions have fewer groups
+        rows = [(_STATED[name], answers.get(name, NOT_STATED)) for name in names]
+        yield Grid(("question", "answer"), tuple(rows))
+    yield Heading("Where these items are asked for")
+    asked = [(line.words, line.nist or "-", line.satre or "-") for line in ASKED]
+    yield Grid(("item", NIST, SATRE), tuple(asked))
+    yield Answers((("Date, signature", ("",)),))
+
+
+def _claims(claim: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the guarantee, and that of the model alone where it is a part of a budget."""
+    if claim.get("own_epsilon", claim["epsilon"]) == claim["epsilon"]:
+        return (claim["sentence"],)
+    delta = f", delta = {claim['own_delta']:.6g}" if claim["own_delta"] else ""
+    alone = f"This model by itself: epsilon = {claim['own_epsilon']:.6g}{delta}."
+    return (f"Everything under the budget together: {claim['sentence']}", alone)
+
+
+def _meanings(record: Mapping[str, Any]) -> Iterator[Block]:
+    """Say what an attacker reaches, of the model and of all that is under its budget."""
+    heads = {
+        "meaning": "An attacker who sees this model, at most",
+        "meaning_of_the_budget": "An attacker who sees everything under the budget, at most",
+    }
+    for name, head in heads.items():
+        meaning = record.get(name)
+        if meaning is not None:
+            rows = [(words, f"{100 * meaning[part]:.4g} %") for part, words in _MEANING.items()]
+            yield Grid((head, ""), tuple(rows), numbers=frozenset({1}))
+
+
+def _releases(claim: Mapping[str, Any]) -> Iterator[Block]:
+    """List the kinds of releases, with the total."""
+    yield Heading("What was released")
+    rows = []
+    for line in claim["releases"]:
+        least, most = line["least_sensitivity"], line["largest_sensitivity"]
+        span = f"{least}" if least == most else f"{least} to {most}"
+        rows.append(
+            (
+                line["kind"],
+                str(line["times"]),
+                line["mechanism"],
+                f"{span} in {line['norm']}",
+                _percent(line["share_of_budget"]),
+            )
+        )
+    shares = [line["share_of_budget"] for line in claim["releases"]]
+    total = None if None in shares else sum(shares)
+    rows.append(("all", str(claim["number_of_releases"]), "", "", _percent(total)))
+    head = ("kind", "times", "noise", "sensitivity, in units", "share of what the fit may spend")
+    yield Grid(head, tuple(rows), numbers=frozenset({1, 4}))
+
+
+def _lines(accounting: Mapping[str, Any] | None) -> Iterator[Block]:
+    """List the lines of the budget."""
+    budget = None if accounting is None else accounting["budget"]
+    if budget is None:
+        return
+    which = "all lines" if budget["all_lines"] else "the lines of this model"
+    yield Heading(
+        f"The budget: epsilon = {float(Fraction(budget['epsilon'])):.6g}, delta = "
+        f"{float(Fraction(budget['delta'])):.6g} for everything; {which}"
+    )
+    rows = [
+        (
+            line["what"],
+            _percent(float(Fraction(line["fraction"]))),
+            line["account"],
+            "; ".join(": ".join(pair) for pair in line["part"]) or "all rows",
+            line["state"],
+            "yes" if line["own"] else "no",
+        )
+        for line in budget["lines"]
+    ]
+    head = ("what", "part of the account", "account", "rows", "state", "of this model")
+    yield Grid(head, tuple(rows), numbers=frozenset({1}))
+
+
+def _scores(scores: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+    """List released scores."""
+    if not scores:
+        return
+    yield Heading("Released scores, with intervals of 95 %")
+    rows = [
+        (
+            score["metric"].replace("_", " "),
+            score["group"],
+            _figure(score["value"]),
+            f"{_figure(score['low'])} to {_figure(score['high'])}",
+            f"epsilon = {score['own_epsilon']:.6g}"
+            if score["own_epsilon"] != "inf"
+            else "no guarantee",
+            "yes" if score["in_the_budget"] else "no",
+        )
+        for score in scores
+    ]
+    head = ("metric", "rows", "value", "interval", "its evaluation spent", "in this budget")
+    yield Grid(head, tuple(rows), numbers=frozenset({2}))
+
+
+def _figure(value: float | None) -> str:
+    return "too few rows" if value is None else f"{value:.4g}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.4g} %"
+
+
+def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say in lines what was audited, when, and what was not."""
+    failed = sum(check["verdict"] != "passed" for check in audit["checks"])
+    runs = sum(check["runs"] for check in audit["checks"])
+    unknown = audit["releases_not_audited"]
+    return (
+        f"Version {audit['audited_version']}, {_build(audit)}, {audit['date']}: "
+        f"{audit['verdict']}; {len(audit['checks'])} checks of {runs:,} runs, {failed} failed.",
+        f"Not audited: {_first(audit['not_audited']) or 'nothing that the run knows of'}.",
+        *([f"Releases of this model that were not audited: {'; '.join(unknown)}."] * bool(unknown)),
+        f"{audit['record']} in the sources; again by {audit['command']}.",
+    )
+
+
+def _build(audit: Mapping[str, Any]) -> str:
+    """Say whether the build that was audited is the one that made the certificate."""
+    if audit["audited_build_sha256"] is None:
+        return "of which the run does not say the build"
+    if not audit["covers_installed_build"]:
+        return "another build than the installed one"
+    return "the installed build"
+
+
+def _first(lines: Sequence[str]) -> str:
+    """List the first of many lines; the record has all of them."""
+    more = len(lines) - _MOST_LISTED
+    listed = "; ".join(lines[:_MOST_LISTED])
+    return f"{listed}; and {more} more, in the record" if more > 0 else listed

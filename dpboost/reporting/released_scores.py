@@ -1,0 +1,112 @@
+"""Released scores of a model, kept in a file until its certificate lists them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpboost._utils.files import write_atomically
+from dpboost._utils.json_text import parse_json
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.reporting.terms import ReportTerms
+
+#: Terms by which a budget is known.
+_TERMS = ("epsilon", "delta", "pure_epsilon", "conversion_delta")
+
+
+def scores_record(evaluation: Any, model_sha256: str) -> dict[str, Any]:
+    """Return the figures of an evaluation as plain data.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    model_sha256 : str
+        Of the model text that was judged.
+    """
+    blocks = {"all rows": evaluation.metrics, **evaluation.groups}
+    return {
+        "model_sha256": model_sha256,
+        "figures": [
+            {
+                "metric": name,
+                "group": str(group),
+                **{part: _plain(getattr(figure, part)) for part in ("value", "low", "high")},
+            }
+            for group, figures in blocks.items()
+            for name, figure in figures.items()
+        ],
+        "report": evaluation.report.to_dict(),
+    }
+
+
+def write_scores(path: str, evaluation: Any, model_sha256: str) -> None:
+    """Write the figures of an evaluation to a file that a certificate may read."""
+    text = json.dumps(scores_record(evaluation, model_sha256), indent=1, allow_nan=False)
+    write_atomically(path, f"{text}\n".encode())
+
+
+def listed_scores(
+    given: Any, model_sha256: str, budget: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """Return the figures that a certificate lists, each with what its evaluation spent.
+
+    Parameters
+    ----------
+    given : sequence of Evaluation, or of paths of files of theirs
+    model_sha256 : str
+        Of the model of the certificate.
+    budget : mapping or None
+        Of its fit, as the report has it.
+
+    Raises
+    ------
+    InvalidParameterError
+        For scores of another model, and for a file that holds none.
+    """
+    found = []
+    for each in given:
+        is_path = isinstance(each, (str, os.PathLike))
+        record = _read(each) if is_path else scores_record(each, model_sha256)
+        if record["model_sha256"] != model_sha256:
+            raise InvalidParameterError(
+                f"The 'scores' of a certificate must be of its model: {os.fspath(each)!r} is of "
+                f"the model with SHA-256 {record['model_sha256']}."
+            )
+        report = ReportTerms.from_dict(record["report"])
+        epsilon, delta = report.own
+        own = report.budget
+        inside = (
+            own is not None
+            and budget is not None
+            and all(own[name] == budget[name] for name in _TERMS)
+        )
+        found += [
+            {
+                **figure,
+                "own_epsilon": "inf" if epsilon == math.inf else epsilon,
+                "own_delta": delta,
+                "in_the_budget": inside,
+                "private": report.private,
+            }
+            for figure in record["figures"]
+        ]
+    return found
+
+
+def _read(path: Any) -> dict[str, Any]:
+    shown = os.fspath(path)
+    try:
+        found = parse_json(Path(path).read_bytes())
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or set(found) != {"model_sha256", "figures", "report"}:
+        raise refuse("scores", "certificate", "files that --scores of a command has written", shown)
+    return found
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

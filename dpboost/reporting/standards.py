@@ -1,0 +1,70 @@
+"""Which item of a certificate answers what two published guides ask for.
+
+The guides are NIST Special Publication 800-226 (March 2025), whose pyramid of factors is named here
+from its top to its base, and SATRE 2.0.1, the specification of trusted research environments, whose
+capabilities are named. They are sources of questions: a certificate claims no conformity.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NIST = "NIST SP 800-226"
+SATRE = "SATRE 2.0.1"
+
+_EPSILON = "epsilon and its companions"
+_UNIT = "unit of privacy"
+_UTILITY = "utility and bias"
+_ALGORITHMS = "correctness of algorithms and implementation"
+_TRUST = "trust model"
+_SIDE = "side channels"
+_ACCESS = "security and access control"
+_COLLECTION = "exposure at data collection"
+_OUTPUT = "output management (3.3), item 3.3.07"
+_DATA = "data lifecycle management"
+_GOVERNANCE = "information governance"
+
+
+class Asked(NamedTuple):
+    """What an item of a certificate answers.
+
+    Parameters
+    ----------
+    item : str
+        Of the certificate: a group, or a group and a part of it.
+    words : str
+        What it is.
+    nist, satre : str
+        Factor of the pyramid, and capability; empty where the guide asks for nothing of the kind.
+    """
+
+    item: str
+    words: str
+    nist: str
+    satre: str
+
+
+ASKED = (
+    Asked("claim", "the guarantee: epsilon, delta, mu, and the total", _EPSILON, _OUTPUT),
+    Asked("claim.unit", "who is protected, and the relation", _UNIT, _OUTPUT),
+    Asked("claim.releases", "every kind of release", _ALGORITHMS, _OUTPUT),
+    Asked("accounting", "every release with its noise, and how they add up", _EPSILON, _OUTPUT),
+    Asked("meaning", "what the best attacker reaches", _EPSILON, _OUTPUT),
+    Asked("identity", "the model, its library, version, build and date", _ALGORITHMS, _OUTPUT),
+    Asked("correctness", "proofs, exact arithmetic, source of noise, audit", _ALGORITHMS, ""),
+    Asked("trust_model", "who sees what", _TRUST, ""),
+    Asked("conditions", "what was declared, assumed or learned", _EPSILON, ""),
+    Asked("outside_the_guarantee", "what the guarantee does not cover", _SIDE, ""),
+    Asked("utility_and_bias", "scores, with intervals and by group", _UTILITY, ""),
+    Asked("data", "name and period of the data, file and hash of its schema", _COLLECTION, _DATA),
+    Asked("approval", "who approved the release, when, and why this epsilon", _ACCESS, _OUTPUT),
+    Asked("life", "refits, contact, legal basis, controller", _COLLECTION, _GOVERNANCE),
+)
+
+
+def asked_for() -> list[dict[str, str]]:
+    """Return the table as plain data."""
+    return [
+        {"item": line.item, "nist_sp_800_226": line.nist, "satre_2_0_1": line.satre}
+        for line in ASKED
+    ]

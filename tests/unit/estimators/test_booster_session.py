@@ -1,0 +1,190 @@
+"""A Booster of a training set: rounds are told one by one, and trained together."""
+
+import copy
+import gc
+import pickle
+
+import lightgbm
+import numpy as np
+import pytest
+
+import dpboost
+from dpboost import Booster, Dataset, InvalidParameterError, ParameterWarning
+
+X = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+Y = X[:, 0] - X[:, 1]
+PUBLIC = np.random.default_rng(1).uniform(-1, 1, (60, 2))
+SCHEMA = {"bounds": {0: (-1, 1), 1: (-1, 1)}, "label_bounds": (-2, 2)}
+PARAMS = {"schema": SCHEMA, "max_depth": 2, "num_threads": 1, "verbosity": -1}
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Count what is trained."""
+    from dpboost.estimators import booster_session
+
+    made = []
+    real = booster_session.train
+
+    def counted(params, train_set, n_rounds, **options):
+        made.append(n_rounds)
+        return real(params, train_set, n_rounds, **options)
+
+    monkeypatch.setattr(booster_session, "train", counted)
+    return made
+
+
+def session(n_rounds=4, **params):
+    booster = Booster({**PARAMS, **params}, Dataset(X, Y))
+    for _ in range(n_rounds):
+        assert booster.update() is False
+    return booster
+
+
+def test_rounds_are_trained_once_and_together(calls):
+    booster = session(5)
+    assert isinstance(booster, lightgbm.Booster)
+    assert booster.current_iteration() == 5
+    assert not hasattr(booster, "a_name")
+    assert calls == []
+    assert booster.predict(X).shape == (300,)
+    assert booster.num_trees() == booster.current_iteration() == 5
+    assert calls == [5]
+    report = booster.privacy_report
+    assert report.epsilon == 1
+    assert report.epsilon_spent <= 1
+
+
+def test_it_is_the_model_of_train():
+    with pytest.warns(dpboost.NotPrivateWarning):
+        trained = dpboost.train({**PARAMS, "noise_seed": 0}, Dataset(X, Y), 4)
+    told = session(noise_seed=0, num_iterations=50, early_stopping_round=2)
+    with pytest.warns(dpboost.NotPrivateWarning):
+        text = told.model_to_string()
+    assert text == trained.model_to_string()
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda b: b.predict(X),
+        lambda b: b.num_trees(),
+        lambda b: b.dump_model(),
+        lambda b: b.feature_importance(),
+        lambda b: b.privacy_report.epsilon,
+        lambda b: b.feature_name(),
+        lambda b: b.trees_to_dataframe(),
+        lambda b: b.to_lightgbm(),
+        lambda b: b.eval_valid(),
+        copy.deepcopy,
+        pickle.dumps,
+    ],
+)
+def test_whatever_looks_at_the_model_trains_it(look, calls):
+    booster = session(2)
+    assert look(booster) is not None
+    assert calls == [2]
+    with pytest.raises(InvalidParameterError, match="the 2 before are trained"):
+        booster.update()
+
+
+def test_copies_are_released_models():
+    booster = session()
+    for other in (copy.deepcopy(booster), pickle.loads(pickle.dumps(booster))):
+        assert type(other) is Booster
+        assert other.privacy_report == booster.privacy_report
+        np.testing.assert_array_equal(other.predict(X), booster.predict(X))
+
+
+def test_a_booster_that_nobody_looks_at_is_not_trained(calls):
+    booster = session()
+    del booster
+    gc.collect()
+    assert calls == []
+
+
+def test_a_rollback_before_training_is_a_round_less(calls):
+    booster = session(4)
+    assert booster.rollback_one_iter() is booster
+    assert booster.num_trees() == 3
+    assert calls == [3]
+    empty = session(1).rollback_one_iter().rollback_one_iter()
+    with pytest.raises(InvalidParameterError, match="no round yet"):
+        empty.predict(X)
+
+
+def test_a_rollback_afterwards_refunds_nothing(calls):
+    booster = session(3)
+    booster.add_valid(Dataset(PUBLIC, PUBLIC[:, 0]), "public")
+    before, spent = booster.predict(X, num_iteration=2), booster.privacy_report.epsilon_spent
+    booster.rollback_one_iter()
+    assert booster.num_trees() == 2
+    np.testing.assert_array_equal(booster.predict(X), before)
+    assert booster.privacy_report.epsilon_spent == spent
+    ((name, metric, value, *_),) = booster.eval_valid()
+    assert (name, metric) == ("public", "l2")
+    assert value == pytest.approx(np.mean((booster.predict(PUBLIC) - PUBLIC[:, 0]) ** 2))
+    booster.rollback_one_iter()
+    with pytest.raises(InvalidParameterError, match="without any round"):
+        booster.rollback_one_iter()
+    assert calls == [3]
+
+
+def test_the_learning_rate_is_that_of_the_rounds_to_come():
+    booster = session(1, learning_rate=0.5)
+    booster.reset_parameter({"eta": 1e-9})
+    booster.update()
+    leaves = booster.trees_to_dataframe().groupby("tree_index")["value"].agg(lambda v: abs(v).max())
+    assert leaves[0] > 1e-6 > leaves[1]
+
+
+def test_other_parameters_are_for_all_rounds():
+    booster = session(0, lambda_l2=2.0)
+    booster.reset_parameter({"reg_lambda": 3.0, "max_depth": 1})  # before any round
+    booster.update()
+    with pytest.warns(ParameterWarning, match=r"max_depth=2\) is for all rounds"):
+        booster.reset_parameter({"max_depth": 2})
+    booster.update()
+    assert booster.num_trees() == 2
+    assert booster.params["lambda_l2"] == 3.0
+    assert booster.params["max_depth"] == 2
+    for name in ("epsilon", "objective"):
+        with pytest.raises(InvalidParameterError, match=f"cannot set '{name}'"):
+            session().reset_parameter({name: 1})
+    with pytest.raises(InvalidParameterError, match="needs a Booster in training"):
+        booster.reset_parameter({"max_depth": 3})
+
+
+def test_a_function_is_the_objective_of_all_rounds():
+    def squares(predictions, data):
+        return predictions - data.get_label(), np.ones(len(predictions))
+
+    booster = Booster({**PARAMS, "objective": "l1"}, Dataset(X, Y))
+    for _ in range(2):
+        booster.update(fobj=squares)
+    with pytest.raises(InvalidParameterError, match="'fobj'"):
+        booster.update()
+    assert booster.num_trees() == 2
+    assert booster.params["objective"] == "none"
+
+
+def test_what_needs_other_rows_or_metrics_of_these_is_refused(calls):
+    booster = session()
+    own = Dataset(X, Y)
+    refused = {
+        "train_set": lambda: booster.update(train_set=own),
+        "eval_train": lambda: booster.eval_train(),
+        "refit_leaves": lambda: booster.refit(X, Y),
+        "Every item": lambda: booster.add_valid(X, "rows"),
+        "query of its own": lambda: booster.add_valid(own, "rows"),
+        "met ndarray": lambda: Booster(train_set=X),
+    }
+    for message, call in refused.items():
+        with pytest.raises(InvalidParameterError, match=message):
+            call()
+    with (
+        dpboost.Budget(epsilon=1, delta=1e-6),
+        pytest.raises(InvalidParameterError, match=r"dpboost.train\(.*fraction"),
+    ):
+        Booster(PARAMS, own)
+    assert calls == []
