@@ -96,7 +96,7 @@ class BoostingLoop:
     ) -> Grown:
         """Release all trees of all rounds."""
         if self.choice is not None:
-            self.choice.release(rows, loss, ledger)
+            budget = self.choice.release(rows, loss, ledger, budget)
         boosted = TrainingRows(
             rows, Layout.of(binner), n_outputs=loss.n_outputs, n_threads=n_threads
         )

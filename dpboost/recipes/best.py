@@ -40,6 +40,7 @@ from dpboost.growing.schedule import EnsembleOfEnsembles, Schedule, Sequential, 
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.signal_rate import SignalRate
 from dpboost.losses import (
+    GRADIENT_ONE,
     LabelRangeLoss,
     LogisticLoss,
     Loss,
@@ -63,11 +64,12 @@ from dpboost.recipes.best_rules import (
     clip_of_choice,
     columns_to_choose,
     rules_of,
+    score_by_chance,
 )
 from dpboost.recipes.dpboost import step_limit
 from dpboost.recipes.hyperparameters import BoostingParameters, Given, contributions_of
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
-from dpboost.rows.column_scores import cells_of
+from dpboost.rows.column_scores import MOST_CELLS, cells_of
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
 from dpboost.trees.tree import Tree
@@ -265,12 +267,14 @@ def _choice(
     """Return what chooses columns before the first tree."""
     if setting.choice is None:
         return None
-    n_chosen, budget = setting.choice
+    facts, loss = setting.facts, setting.facts.loss
+    assert facts.n_rows is not None
+    clip = clip_of_choice(loss, setting.hyper.gradient_clip)
     return ColumnChoice(
-        n_chosen=n_chosen,
-        budget=budget,
+        plan=setting.choice,
         cells=cells_of(setting.binner),
-        gradient_limit=clip_of_choice(setting.facts.loss, setting.hyper.gradient_clip),
+        gradient_limit=clip,
+        by_chance=round(score_by_chance(loss, clip, facts.n_rows, MOST_CELLS) * GRADIENT_ONE),
         allowed=allowed,
         queue=queue,
     )

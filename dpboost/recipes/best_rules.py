@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpboost.growing.column_choice import ChoicePlan
 from dpboost.growing.feature_sampler import Preference
 from dpboost.losses import LabelRangeLoss, LogisticLoss, LogLinkLoss, Loss
 from dpboost.recipes.recipe import PublicFacts
@@ -131,13 +132,17 @@ MOST_ROUNDS, ROUNDS_AT_LEAST_EPSILON, RATE_OF_MANY_ROUNDS = 3200, 400, 0.3
 # Clip and prior of squared loss where the spread of labels is released: so many times those for
 # half-widths.
 CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
-# Of so many columns some are chosen before the first tree, more of them for several classes; not
-# where these are nearly half of them, nor with fewer rows times epsilon for each. Their number,
-# and their part of the budget of the trees.
-LEAST_COLUMNS, MOST_COLUMNS, CHOSEN_OF_A_CLASS = 20, 4096, 2
-MOST_PART_CHOSEN, LEAST_OF_A_CHOICE = 0.4, 30
-CHOSEN = LineRule({1280: 6, 46_080: 24})
-CHOICE_SHARE = LineRule({800: 0.2, 8000: 0.1})
+# From so many columns on some are chosen before the first tree: the first ones in any case, more of
+# them for several classes; not where these are a quarter of the columns. Then others follow until
+# no more tells anything, up to this number and to this part of the columns, and as long as there
+# are so many rows times epsilon for each. Each has this part of the budget of the trees.
+LEAST_COLUMNS, MOST_COLUMNS = 20, 4096
+FIRST_CHOSEN, FIRST_OF_A_CLASS, MOST_PART_FIRST = 4, 2, 0.25
+MOST_CHOSEN, MOST_PART_CHOSEN, ROWS_OF_A_CHOICE = LineRule({1280: 6, 8000: 24}), 0.4, 30
+SHARE_OF_A_CHOICE, MOST_SHARE_OF_CHOICES = LineRule({800: 1 / 30, 46_080: 1 / 240}), 0.2
+# Standard deviation of a gradient at the start, as a part of its clip, where no share tells it;
+# rather too large.
+DEVIATION_OF_CLIPPED = 0.8
 # Gradients are clipped less for that than for leaves: their mean has to stay near zero.
 CLIP_OF_CHOICE = 2.5
 # Below this epsilon some release of a fit with the recipe's own number of trees could not be drawn.
@@ -195,21 +200,27 @@ def _add_rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: fl
     rules["n_estimators"] = max(rules["n_estimators"], rounds)
 
 
-def columns_to_choose(facts: PublicFacts) -> tuple[int, Fraction] | None:
+def columns_to_choose(facts: PublicFacts) -> ChoicePlan | None:
     """Return how many columns are chosen before the first tree, and for which part of the budget.
 
-    None where there are few columns, where nearly half would be chosen, or where rows are too
-    few for that.
+    None where there are few columns, or where rows are too few for that.
     """
-    if facts.n_rows is None or not LEAST_COLUMNS <= facts.n_features <= MOST_COLUMNS:
+    n_features = facts.n_features
+    if facts.n_rows is None or not LEAST_COLUMNS <= n_features <= MOST_COLUMNS:
         return None
     known = facts.n_rows * facts.epsilon
-    n_chosen = round(CHOSEN(known))
-    if facts.loss.n_outputs > 1:
-        n_chosen += CHOSEN_OF_A_CLASS * facts.loss.n_outputs
-    if n_chosen > min(MOST_PART_CHOSEN * facts.n_features, known / LEAST_OF_A_CHOICE):
+    of_classes = FIRST_OF_A_CLASS * facts.loss.n_outputs if facts.loss.n_outputs > 1 else 0
+    n_first, nearly_half = FIRST_CHOSEN + of_classes, int(MOST_PART_CHOSEN * n_features)
+    most = min(MOST_CHOSEN(known) + of_classes, nearly_half, known / ROWS_OF_A_CHOICE)
+    if n_first > min(most, MOST_PART_FIRST * n_features):
         return None
-    return n_chosen, Fraction(f"{CHOICE_SHARE(known):.4f}")
+    share = min(int(most) * SHARE_OF_A_CHOICE(known), MOST_SHARE_OF_CHOICES)
+    return ChoicePlan(
+        n_first=n_first,
+        n_most=int(most),
+        share=Fraction(f"{share:.4f}"),
+        all_alike_from=nearly_half,
+    )
 
 
 def clip_of_choice(loss: Loss, gradient_clip: float) -> float:
@@ -221,6 +232,20 @@ def clip_of_choice(loss: Loss, gradient_clip: float) -> float:
         share = 1 / (1 + math.exp(-loss.start))
         return max(share, 1 - share)
     return min(1.0, CLIP_OF_CHOICE * gradient_clip)
+
+
+def score_by_chance(loss: Loss, clip: float, n_rows: float, n_cells: int) -> float:
+    """Return the score of a column of noise in each output, if gradients have mean zero.
+
+    Sums of the gradients of as many rows are normal, in cells of equal size.
+    """
+    if isinstance(loss, LogisticLoss):
+        deviation = start_deviation(loss)
+    elif loss.n_outputs > 1:
+        deviation = clip * math.sqrt(loss.n_outputs - 1) / loss.n_outputs
+    else:
+        deviation = DEVIATION_OF_CLIPPED * clip
+    return deviation * math.sqrt(2 / math.pi * n_cells * n_rows)
 
 
 def start_deviation(loss: LogisticLoss) -> float:

@@ -1,4 +1,4 @@
-"""How much each column tells of the gradients of the rows, before the first tree.
+"""Scores of columns before the first tree: how well they separate gradients by sign.
 
 Proof: docs/proofs/column-choice.md.
 """
@@ -6,6 +6,7 @@ Proof: docs/proofs/column-choice.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,12 +59,19 @@ def cells_of(binner: Binner) -> NDArray[np.uint16]:
 
 
 def scores_of_columns(
-    source: RowHandle, cells: NDArray[np.uint16], loss: Loss, limit: float, neighbours: Neighbours
+    source: RowHandle,
+    cells: NDArray[np.uint16],
+    loss: Loss,
+    limit: float,
+    neighbours: Neighbours,
+    *,
+    by_chance: int,
 ) -> Sensitive:
     """Return the sum of absolute gradient sums over the cells of each column.
 
-    A column that has to do with the labels parts rows of positive gradients from those of
-    negative ones. Of others every cell holds about the mean, which is near zero at the start.
+    A column that has to do with the labels separates rows of positive gradients from those of
+    negative ones. The last score is that of no column: what a column of noise has by the mean of
+    the gradients and by chance, or the lower quartile of the columns if that is less.
 
     Parameters
     ----------
@@ -75,24 +83,36 @@ def scores_of_columns(
     limit : float
         Public clip of a row's gradient, as the loss takes it.
     neighbours : Neighbours
+    by_chance : int
+        Public estimate of an output's score of a column of noise, if gradients have mean zero.
 
     Returns
     -------
-    Sensitive of shape (1, n_features)
+    Sensitive of shape (1, n_features + 1)
 
     Privacy
     -------
     Its range does not grow with the number of columns (``constants.column_scores``).
     """
     query = CellSums(cells=cells, gradient_limit=limit, n_outputs=loss.n_outputs)
-    scores = np.abs(store_of(source).exact(query)).sum(axis=(0, 2))[np.newaxis]
+    sums = store_of(source).exact(query)
+    # A row is in one cell of each column, so that all columns have one total.
+    totals = sums[:, 0].sum(axis=1).tolist()
+    of_noise = sum(isqrt(total * total + by_chance * by_chance) for total in totals)
+    scores = np.abs(sums).sum(axis=(0, 2))
+    of_none = min(np.sort(scores)[len(scores) // 4], of_noise)
+    scores = np.append(scores, of_none)[np.newaxis]
     return Sensitive(scores, (column_scores(loss.gradient_reach(limit), neighbours),))
 
 
-def among(scores: Sensitive, columns: list[int]) -> Sensitive:
-    """Return the scores of some columns; without the others their range is no larger."""
+def among(scores: Sensitive, columns: list[int], margin: int | None = None) -> Sensitive:
+    """Return the scores of some columns, and with a margin that of no column, raised by it.
+
+    Without the others, and with a public constant added, their range is no larger.
+    """
 
     def taken(all_scores: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.ascontiguousarray(all_scores[:, columns])
+        own = np.ascontiguousarray(all_scores[:, columns])
+        return own if margin is None else np.append(own, all_scores[:, -1:] + margin, axis=1)
 
     return scores.map(taken, bounds=scores.bounds)

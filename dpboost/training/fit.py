@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dpboost._utils.progress import round_progress
@@ -76,11 +74,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
 
     # What the recipe makes of all that is public now.
     facts = request.facts(completed, loss, classes, n_rows, budget, ledger)
-    choice, for_trees = request.choice(facts)
-    if choice is not None and not rows.exact_sums:  # parties have none
-        choice, for_trees = None, budget
-    budget = for_trees
-    facts = replace(facts, budget=budget)
+    rule = recipe.columns_to_choose if rows.exact_sums else None  # parties have none
     setting = Setting(
         hyper=request.settle(facts),
         loss=loss,
@@ -89,7 +83,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         public=np.random.default_rng(request.public_seed),
         n_threads=effective_n_threads(request.n_jobs),
         weighted=weighting is not None,
-        choice=choice,
+        choice=rule(facts) if rule else None,
     )
     warn_before_trees(seen, classes, setting, request, ledger)
     warn_of_declared(inputs.schema, completed, seen, bins, loss, weighted=request.weights.of_rows)

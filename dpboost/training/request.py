@@ -254,16 +254,6 @@ class FitRequest:
             weighted=self.weights.of_rows,
         )
 
-    def choice(self, facts: PublicFacts) -> tuple[tuple[int, PrivacyCost] | None, PrivacyCost]:
-        """Return what the recipe chooses of the columns, and what that leaves for the trees."""
-        rule = self.recipe.columns_to_choose
-        found = None if rule is None else rule(facts)
-        if found is None:
-            return None, facts.budget
-        n_chosen, share = found
-        for_choice, budget = divide(facts.budget, [share, 1 - share])
-        return (n_chosen, for_choice), budget
-
     def settle(self, facts: PublicFacts) -> Parameters:
         """Return the values that the recipe works with."""
         found = self.recipe.settle(facts)

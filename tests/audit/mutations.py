@@ -275,14 +275,22 @@ def columns_of_add_remove():
 
 
 def exact_columns():
-    def mutated(self, rows, loss, ledger):
+    def mutated(self, rows, loss, ledger, budget):
         query = column_scores.CellSums(
             cells=self.cells, gradient_limit=self.gradient_limit, n_outputs=loss.n_outputs
         )
         scores = np.abs(store_of(rows).exact(query)).sum(axis=(0, 2))
-        self.queue.prefer(np.argsort(scores, kind="stable")[-self.n_chosen :].tolist())
+        self.queue.prefer(np.argsort(scores, kind="stable")[-self.plan.n_first :].tolist())
+        return budget
 
     return [(column_choice.ColumnChoice, "release", mutated)]
+
+
+def end_of_choices_by_exact_scores():
+    def mutated(self, mechanism, scores, n_columns):
+        return 2 * int(scores._value.max())
+
+    return [(column_choice.ColumnChoice, "_margin", mutated)]
 
 
 def hessians_without_noise():
@@ -780,6 +788,13 @@ MUTATIONS = [
         witness="telling columns",
         recipe="best",
         neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="end of the choices of columns by exact scores",
+        patches=end_of_choices_by_exact_scores,
+        witness="telling columns",
+        recipe="best",
         check="entry cost",
     ),
     Mutation(

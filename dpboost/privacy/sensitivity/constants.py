@@ -81,7 +81,7 @@ def column_scores(gradient: ContributionBound, neighbours: Neighbours) -> Sensit
     return Sensitivity(
         "range",
         2 * neighbours.rows * gradient.l1,
-        "an added row moves the score of each column by at most its own gradient",
+        "an added row moves the score of each column, and of none, by at most its own gradient",
     )
 
 

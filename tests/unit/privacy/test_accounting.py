@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import (
@@ -237,6 +237,50 @@ def test_the_exponential_mechanism_is_gaussian_private(epsilon):
         worst = max(worst, norm.ppf(first) - norm.ppf(second))
     assert worst <= charged
     assert charged * (0.99 if epsilon <= 1 else 0.8) <= worst
+
+
+def trade_off(first, second, errors):
+    """Least errors of the second kind at errors of the first kind, by Neyman and Pearson."""
+    order = np.argsort(-second / first)
+    ends = np.append(0, first[order].cumsum()), 1 - np.append(0, second[order].cumsum())
+    return np.interp(errors, *ends)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 6.0])
+def test_no_test_beats_the_mu_of_an_exponential_mechanism(epsilon):
+    """Its whole trade-off curve, far into the tails, lies above that of two normals."""
+    mu = math.sqrt(ExponentialMechanism(epsilon=Fraction(epsilon)).mu_squared)
+    tails = np.logspace(-13, -1, 400)
+    errors = np.concatenate([np.linspace(0, 1, 2001), tails, 1 - tails])
+    normals = norm.cdf(norm.ppf(1 - errors) - mu)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n_candidates = int(rng.integers(2, 30))
+        scores = rng.exponential(rng.choice([0.1, 1, 10]) / epsilon, n_candidates)
+        moves = rng.choice([-0.5, 0.5], n_candidates)  # a range of one
+        laws = [np.exp(epsilon * (own - own.max())) for own in (scores, scores + moves)]
+        first, second = (law / law.sum() for law in laws)
+        assert (trade_off(first, second, errors) >= normals - 1e-12).all()
+
+
+@pytest.mark.parametrize(("epsilon", "n_releases", "gaussian"), [(0.05, 12, 0.1), (1, 4, 0.5)])
+def test_exponential_and_gaussian_releases_add_up_in_mu(epsilon, n_releases, gaussian):
+    """Delta of both together at every epsilon, of the worst pairs of the exponential mechanism."""
+    one = float(ExponentialMechanism(epsilon=Fraction(epsilon)).mu_squared)
+    mu = math.sqrt(n_releases * one + gaussian**2)
+
+    def delta(mean, at):
+        return norm.cdf(mean / 2 - at / mean) - np.exp(at) * norm.cdf(-mean / 2 - at / mean)
+
+    hits = np.arange(n_releases + 1)
+    for above in np.linspace(0, epsilon, 21)[1:-1]:
+        second = -math.expm1(above - epsilon) / (math.exp(above) - math.exp(above - epsilon))
+        pair = second * math.exp(above), second
+        for p, q in (pair, pair[::-1]):
+            loss = hits * math.log(p / q) + (n_releases - hits) * math.log((1 - p) / (1 - q))
+            for at in np.linspace(0, 5 * mu, 16):
+                together = binom.pmf(hits, n_releases, p) @ delta(gaussian, at - loss)
+                assert together <= delta(mu, at) + 1e-13
 
 
 def test_the_exponential_mechanism_takes_nothing_of_the_lattice():
