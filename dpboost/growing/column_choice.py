@@ -114,4 +114,4 @@ class ColumnChoice:
         if mechanism.epsilon == math.inf:
             return by_chance
         drawn = scores.bounds[0].constant / mechanism.epsilon
-        return max(by_chance, round(drawn * Fraction(max(math.log(n_columns) - 1, 0.0))))
+        return max(by_chance, round(drawn * Fraction(math.log(n_columns))))
