@@ -107,11 +107,12 @@ class ColumnChoice:
         """Return by how much "no more" is raised, so that it wins against so many of noise.
 
         It is about the largest of so many deviations from the typical score of a column of noise:
-        exponential ones by the mechanism, or normal ones of sums over cells.
+        exponential ones by the mechanism, or normal ones of sums over cells. One deviation of
+        the mechanism less: to miss a column costs more than to prefer one of noise.
         """
         spread = math.sqrt((math.pi / 2 - 1) / MOST_CELLS)
         by_chance = round(spread * self.by_chance * math.sqrt(2 * math.log(n_columns)))
         if mechanism.epsilon == math.inf:
             return by_chance
         drawn = scores.bounds[0].constant / mechanism.epsilon
-        return max(by_chance, round(drawn * Fraction(math.log(n_columns))))
+        return max(by_chance, round(drawn * Fraction(max(math.log(n_columns) - 1, 0.0))))

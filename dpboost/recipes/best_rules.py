@@ -138,7 +138,7 @@ CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
 # are so many rows times epsilon for each. Each has this part of the budget of the trees.
 LEAST_COLUMNS, MOST_COLUMNS = 20, 4096
 FIRST_CHOSEN, FIRST_OF_A_CLASS, MOST_PART_FIRST = 4, 2, 0.25
-MOST_CHOSEN, MOST_PART_CHOSEN, ROWS_OF_A_CHOICE = LineRule({1280: 6, 8000: 24}), 0.5, 30
+MOST_CHOSEN, MOST_PART_CHOSEN, ROWS_OF_A_CHOICE = LineRule({1280: 6, 8000: 24}), 0.6, 30
 SHARE_OF_A_CHOICE, MOST_SHARE_OF_CHOICES = LineRule({800: 1 / 30, 46_080: 1 / 240}), 0.2
 # Standard deviation of a gradient at the start, as a part of its clip, where no share tells it;
 # rather too large.
@@ -210,8 +210,8 @@ def columns_to_choose(facts: PublicFacts) -> ChoicePlan | None:
         return None
     known = facts.n_rows * facts.epsilon
     of_classes = FIRST_OF_A_CLASS * facts.loss.n_outputs if facts.loss.n_outputs > 1 else 0
-    n_first, half = FIRST_CHOSEN + of_classes, int(MOST_PART_CHOSEN * n_features)
-    most = min(MOST_CHOSEN(known) + of_classes, half, known / ROWS_OF_A_CHOICE)
+    n_first, more_than_half = FIRST_CHOSEN + of_classes, int(MOST_PART_CHOSEN * n_features)
+    most = min(MOST_CHOSEN(known) + of_classes, more_than_half, known / ROWS_OF_A_CHOICE)
     if n_first > min(most, MOST_PART_FIRST * n_features):
         return None
     share = min(int(most) * SHARE_OF_A_CHOICE(known), MOST_SHARE_OF_CHOICES)
@@ -219,7 +219,7 @@ def columns_to_choose(facts: PublicFacts) -> ChoicePlan | None:
         n_first=n_first,
         n_most=int(most),
         share=Fraction(f"{share:.4f}"),
-        all_alike_from=half,
+        all_alike_from=more_than_half,
     )
 
 
