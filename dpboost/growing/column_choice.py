@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpboost.growing.feature_sampler import FeatureQueue
 from dpboost.losses import Loss
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import ExponentialMechanism
 from dpboost.privacy.queries import RowHandle
@@ -99,7 +99,7 @@ class ColumnChoice:
                 if place == len(left):
                     break
                 chosen.append(left.pop(place))
-        if len(chosen) < plan.all_alike_from:
+        if 0 < len(chosen) < plan.all_alike_from:
             self.queue.prefer(chosen)
         return budget if budget == math.inf else budget - each * n_releases
 
@@ -114,5 +114,5 @@ class ColumnChoice:
         by_chance = round(spread * self.by_chance * math.sqrt(2 * math.log(n_columns)))
         if mechanism.epsilon == math.inf:
             return by_chance
-        drawn = scores.bounds[0].constant / mechanism.epsilon
+        drawn = scores.bounds[0].constant / Fraction(number_of(mechanism.epsilon))
         return max(by_chance, round(drawn * Fraction(max(math.log(n_columns) - 1, 0.0))))
