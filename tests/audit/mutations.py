@@ -288,7 +288,7 @@ def exact_columns():
 
 def end_of_choices_by_exact_scores():
     def mutated(self, mechanism, scores, n_columns):
-        return 2 * int(scores._value.max())
+        return 4 * int(scores._value.max())
 
     return [(column_choice.ColumnChoice, "_margin", mutated)]
 
