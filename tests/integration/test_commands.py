@@ -133,6 +133,12 @@ ELSEWHERE = {
         "tests/unit/reporting/test_certificate.py::test_a_run_is_taken_into_a_file"
     ),
     r"python -m pytest --replay": ".ci/nightly replay",
+    r"dpboost compact .*": (
+        "tests/unit/compacting/test_compact.py"
+        "::test_the_command_writes_a_text_that_its_transcript_gives_again"
+    ),
+    r"python -m benchmarks lightgbm-suite FOLDER": ".ci/nightly suite",
+    r"python -m tests\.mutants (map|run|page)": ".ci/nightly mutants",
     r"python -m benchmarks\.timing_leak": (
         "tests/benchmarks/test_timing_leak.py::test_everything_is_measured_and_written"
     ),
