@@ -15,7 +15,6 @@ from dpboost.privacy.accounting import (
     PureAccountant,
     UnsupportedReleaseError,
     ZCDPAccountant,
-    gaussian_accountant,
 )
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
@@ -213,10 +212,3 @@ def test_slack_limit_leaves_room_for_the_tail():
     # e^(epsilon - x) may not exceed 1e-20
     used = (Fraction(1, 10**6) - GDPAccountant().lattice_error_limit(Fraction(100))) * 8 * 2**32 / 9
     assert 100 - used <= math.log(1e-20)
-
-
-def test_the_accountant_is_chosen_from_public_numbers():
-    few = gaussian_accountant(sigma=2**17, coordinates=1000, epsilon=Fraction(1))
-    many = gaussian_accountant(sigma=2**17, coordinates=10**6, epsilon=Fraction(1))
-    fine = gaussian_accountant(sigma=2**15, coordinates=1, epsilon=Fraction(1))
-    assert [few.name, many.name, fine.name] == ["GDP", "zCDP", "zCDP"]
