@@ -15,6 +15,7 @@ from dpboost.privacy.accounting import (
     PureAccountant,
     UnsupportedReleaseError,
     ZCDPAccountant,
+    _largest,
 )
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
@@ -212,3 +213,16 @@ def test_slack_limit_leaves_room_for_the_tail():
     # e^(epsilon - x) may not exceed 1e-20
     used = (Fraction(1, 10**6) - GDPAccountant().lattice_error_limit(Fraction(100))) * 8 * 2**32 / 9
     assert 100 - used <= math.log(1e-20)
+
+
+@pytest.mark.parametrize("limit", [1e-290, 1e-9, 0.3, 1.0, 7.0, 1e12])
+def test_a_search_takes_few_steps_to_the_largest_number(limit):
+    steps = []
+
+    def holds(number):
+        steps.append(number)
+        assert len(steps) < 1500, "the search does not end"
+        return number <= limit
+
+    found = _largest(holds)
+    assert limit * (1 - 1e-12) <= found <= limit
