@@ -361,7 +361,9 @@ def test_a_file_that_others_may_read_holds_no_budget_of_periods(tmp_path):
 
 
 def test_a_forecast_counts_the_fits_that_the_records_then_allow():
-    for most, window, fraction in itertools.product((1, 2), (1, 2), (0.05, 0.15, 0.3, 0.6)):
+    # A quarter and one are spent to the last.
+    fractions = (0.05, 0.15, 0.25, 0.3, 0.6, 1)
+    for most, window, fraction in itertools.product((1, 2), (1, 2), fractions):
         budget = opened(most)
         told = budget.forecast(fraction=fraction, window=window)
         names = [f"t{number}" for number in range(40)]
