@@ -25,6 +25,7 @@ def extensions(monkeypatch):
         "glossary_links",
         "parameter_ranges",
         "stacked_tables",
+        "mathml",
     ):
         sys.modules.pop(name, None)
 
@@ -194,9 +195,20 @@ def test_the_list_of_versions_names_folders_beside_each_other():
     assert dpboost.__version__ in names
     assert not [name for name in names if set(name) & set("/:\\")]
     script = (DOCS / "_static" / "versions.js").read_text(encoding="utf-8")
-    assert all(
-        place.startswith(("../", "_static/")) for place in re.findall(r'"(\S+json)"', script)
-    )
+    assert re.findall(r'"(\S+json)"', script) == ["../versions.json", "_static/versions.json"]
+
+
+def test_formulas_of_the_pages_are_set_as_mathematics():
+    pytest.importorskip("docutils")
+    from mathml import _markup
+
+    found = 0
+    for path in sorted(DOCS.glob("*/*.md")):
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.S)
+        for block, inline in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", text, re.S):
+            assert "<math" in _markup((block or inline).strip(), block=bool(block)), path.name
+            found += 1
+    assert found > 200
 
 
 @pytest.mark.parametrize(
