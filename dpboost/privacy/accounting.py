@@ -373,30 +373,3 @@ class GDPAccountant:
     def witness(self, total: PrivacyCost, delta: Fraction) -> Fraction | None:
         """Return None: the curve has no order."""
         return None
-
-
-def gaussian_accountant(
-    *, sigma: int, coordinates: int, epsilon: Epsilon
-) -> GDPAccountant | ZCDPAccountant:
-    """Choose the accountant of an all-Gaussian fit from public numbers, before it starts.
-
-    Parameters
-    ----------
-    sigma : int
-        The smallest standard deviation that will be drawn, in units.
-    coordinates : int
-        Entries that one row changes, over all releases of the fit.
-    epsilon : Fraction or inf
-        The budget.
-
-    Returns
-    -------
-    GDPAccountant or ZCDPAccountant
-        The first where its lattice condition will hold, else the second, which is exact on the
-        integers and asks for 6 to 11 % more noise.
-    """
-    gaussian = GDPAccountant()
-    lattice_error = Fraction(10 * coordinates, 8 * sigma**2)
-    if sigma >= SMALLEST_SIGMA and lattice_error <= gaussian.lattice_error_limit(epsilon):
-        return gaussian
-    return ZCDPAccountant()

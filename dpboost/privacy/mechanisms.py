@@ -483,14 +483,14 @@ class DiscreteGaussian:
         r"""Return the log-probability of the noisy array.
 
         The sum of the weights is :math:`\sigma \sqrt{2 \pi} (1 + 2 \sum_m e^{-2 \pi^2 \sigma^2
-        m^2})` by Poisson's formula; for :math:`\sigma \ge 1` two terms are exact in doubles.
+        m^2})` by Poisson's formula; for :math:`\sigma \ge 1` one term is exact in doubles.
         """
         if isinstance(self.rho, float):
             return _exact_noise(output, value)
         (sigma,) = self.parameters(bound)
         gaps = _differences(output, value) / sigma
-        waves = math.exp(-2 * (math.pi * sigma) ** 2) + math.exp(-8 * (math.pi * sigma) ** 2)
-        logarithm = math.log(sigma * math.sqrt(2 * math.pi)) + math.log1p(2 * waves)
+        wave = math.exp(-2 * (math.pi * sigma) ** 2)
+        logarithm = math.log(sigma * math.sqrt(2 * math.pi)) + math.log1p(2 * wave)
         return float(-0.5 * np.dot(gaps, gaps) - gaps.size * logarithm)
 
     def tail(self, bound: Sensitivity, probability: Fraction) -> int:
