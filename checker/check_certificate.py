@@ -29,7 +29,7 @@ LEAST = dict.fromkeys(COUNTS.replace("\n", ";").split(";"), 1) | {"level histogr
 CHOICES = dict.fromkeys(["split choice", "threshold choice", "split gain"], 1026)
 NEVER_PARALLEL = {"", "training", "preparation", "evaluation", "drift", "splits", "ensemble *"}
 REASONS = {"random assignment", "holdout", "nodes by content"}
-FOLDS = "all children but the cheapest"
+FOLDS, RANGE = "all children but the cheapest", {"rho": 8, "mu squared": Fraction(904, 355)}
 LATTICE = {"least_sigma": 2**16, "epsilon": "1/1000000", "delta": "1/100000000000000000000"}
 
 
@@ -191,12 +191,9 @@ class Certificate:
             least = self.account["lattice"]["least_sigma"] if measure == "mu squared" else 1
             demand(noise[0] >= least, f"{label}: the noise is too fine for Gaussian accounting")
             return Fraction(square, noise[0] ** 2 * (1 if measure == "mu squared" else 2))
-        if measure == "epsilon":
-            return Fraction(*noise) * isqrt(square)
-        exponential = line["mechanism"] == EXPONENTIAL
-        demand(exponential or measure == "rho", f"{label}: the mechanism has no mu")
-        square *= Fraction(355, 113) if measure == "mu squared" else 1  # more than pi
-        return Fraction(*noise) ** 2 * square / (8 if exponential else 2)
+        rate, by = Fraction(*noise), RANGE.get(measure) if line["mechanism"] == EXPONENTIAL else 2
+        demand(by != 2 or measure != "mu squared", f"{label}: the mechanism has no mu")
+        return rate * isqrt(square) if measure == "epsilon" else rate**2 * square / by
 
     def charge(self, line):
         """Return charge, delta and lattice error of a line of releases, or refuse it."""
