@@ -226,6 +226,7 @@ def test_a_page_and_its_files(tmp_path):
     paper = Paper(
         name="paper",
         title="A paper",
+        description="Figures of a paper.",
         axes={"figure 1": "rows", "figure 2": "epsilon"},
         pieces=lambda quick, repeats: (
             Piece(name=str(repeat), measure=toy, arguments=("figure 1", repeat))
@@ -260,6 +261,7 @@ def test_methods_of_two_kinds_have_panels_of_their_own(monkeypatch):
     paper = Paper(
         name="paper",
         title="A paper",
+        description="Figures of a paper.",
         axes={"figure 1": "rows", "figure 2": "rows"},
         pieces=lambda quick, repeats: iter(()),
         claims=list,

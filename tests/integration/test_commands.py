@@ -41,6 +41,7 @@ HERE = (
     "dpboost parity --kind refused",
     "dpboost party --new-identity identity0",
     "python -m benchmarks list",
+    "python -m benchmarks list accuracy",
     'python -m timeit -s "from dpboost.federated.secagg.secret_shares import PRIME, values"'
     ' "values([PRIME - 1] * 26, 50)"',
 )

@@ -26,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.other_pages import headed
 from tests.mutants import kernels
 from tests.mutants.kernels import KernelMutant
 from tests.mutants.plugin import SECONDS, VARIABLE
@@ -230,8 +231,6 @@ def page_lines() -> Iterator[str]:
     results = list(kept().values())
     reasons = json.loads(EXPLAINED.read_text()) if EXPLAINED.is_file() else {}
     states = Counter(result["state"] for result in results)
-    yield "# Bugs planted by rule"
-    yield ""
     yield (
         f"Written by `python -m tests.mutants page` from `python -m tests.mutants run`: of "
         f"{len(results)} planted bugs, tests see {states['seen']}; {states['survived']} survive "
@@ -276,7 +275,7 @@ def main() -> None:
     elif given.command == "run":
         run_all(given.rule, given.minutes, given.jobs)
     else:
-        PAGE.write_text("\n".join(page_lines()))
+        PAGE.write_text(headed(PAGE.name, "\n".join(page_lines())))
 
 
 if __name__ == "__main__":
