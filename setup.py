@@ -259,6 +259,11 @@ class SourceDistribution(sdist):
 
 # The processes that translate may import this file again.
 if __name__ == "__main__":
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        sys.exit(
+            "dpboost is not built for free-threaded Python: nothing of it was tested there. "
+            "Install it for the ordinary build of the same version (python3.13, not python3.13t)."
+        )
     setup(
         ext_modules=generated_c(),
         cmdclass={"build_ext": BuildKernels, "sdist": SourceDistribution},

@@ -12,7 +12,9 @@ from benchmarks._compat import import_pandas
 from benchmarks.errors import BenchmarkError
 from benchmarks.files import DATA_VARIABLE, PublishedFile
 from benchmarks.harness.describe import described, found
+from benchmarks.harness.groups import Group
 from benchmarks.harness.run import NOTES, QUICK, RESULTS, Request, carry_out, draw_again, write_page
+from benchmarks.other_pages import OTHER_PAGES, write_heads
 from benchmarks.problems import ALL_PROBLEMS
 from benchmarks.registry import runs
 from benchmarks.reproductions.inventory import HEADLINES, ITEMS, Item
@@ -21,24 +23,45 @@ from benchmarks.results_page import write_results_page
 
 
 def list_short(folder: Path) -> Iterator[str]:
-    """Yield one screen: the runs of each paper and how much of it is measured, and other runs."""
-    yield "Runs by paper; * marks the main result, whose --quick takes under a minute."
-    named = runs()
-    taken: set[str] = set()
-    for paper in dict.fromkeys(item.paper for item in ITEMS):
-        items = [item for item in ITEMS if item.paper == paper]
-        own = list(dict.fromkeys(item.run for item in items if item.run))
-        taken |= set(own)
+    """Yield one screen: the names of the runs by group, and those of each paper."""
+    yield "Runs by group; `list GROUP` says what each shows."
+    yield "* marks the main result of a paper, whose --quick takes under a minute."
+    for group in Group:
+        own = [run.name for run in runs().values() if run.group is group]
         yield ""
-        yield f"{paper}: {_measured(items, folder)}"
-        marked = [f"{name}*" if name == HEADLINES[paper] else name for name in own]
-        yield from _wrapped(marked)
-    yield ""
-    yield "Other runs"
-    yield from _wrapped([name for name in named if name not in taken])
+        yield f"{group.word}: {group.value}"
+        if group is Group.PAPERS:
+            yield from _by_paper(own, folder)
+        else:
+            yield from _wrapped(own)
     yield ""
     yield f"{len(ALL_PROBLEMS)} data sets. python -m benchmarks list --all describes everything;"
     yield "python -m benchmarks run NAME --help describes a run: what, data, time, output."
+
+
+def _by_paper(names: Sequence[str], folder: Path) -> Iterator[str]:
+    left = list(names)
+    for paper in dict.fromkeys(item.paper for item in ITEMS):
+        items = [item for item in ITEMS if item.paper == paper]
+        own = [name for name in names if name in {item.run for item in items}]
+        left = [name for name in left if name not in own]
+        yield f"{paper}: {_measured(items, folder)}"
+        yield from _wrapped([f"{name}*" if name == HEADLINES[paper] else name for name in own])
+    if left:
+        yield "More of these papers"
+        yield from _wrapped(left)
+
+
+def list_group(group: Group, folder: Path) -> Iterator[str]:
+    """Yield the runs of a group and its other pages, each with what it shows."""
+    yield group.value
+    for run in runs().values():
+        if run.group is group:
+            measured = "" if (folder / f"{run.name}.csv").is_file() else " (not measured yet)"
+            yield f"  {run.name:33} {run.title}{measured}"
+    for page in OTHER_PAGES:
+        if page.group is group:
+            yield f"  {page.file:33} {page.title}: {page.command}"
 
 
 def _measured(items: Sequence[Item], folder: Path) -> str:
@@ -63,7 +86,7 @@ def list_all(folder: Path) -> Iterator[str]:
         yield f"  {problem.name:18} {problem.task}; {paths}; {problem.source}"
     yield "runs:"
     for run in runs().values():
-        yield f"  {run.name:25} {run.description}"
+        yield f"  {run.name:25} {run.title}. {run.description}"
     yield "figures and tables of the papers:"
     yield from (f"  {line}" for line in papers(folder))
 
@@ -77,6 +100,14 @@ def _where(file: PublishedFile) -> str:
     return f"{file.path} (not offered for download in this form)"
 
 
+def _listed(word: str | None, folder: Path, *, everything: bool) -> Iterator[str]:
+    if everything:
+        return list_all(folder)
+    if word is None:
+        return list_short(folder)
+    return list_group(next(group for group in Group if group.word == word), folder)
+
+
 def write_pages(folder: Path, *, figures: bool) -> None:
     """Write every page again from its results, perhaps its figure too, and the page over all."""
     for run in runs().values():
@@ -85,6 +116,7 @@ def write_pages(folder: Path, *, figures: bool) -> None:
                 write_page(run, path)
                 if figures:
                     draw_again(run, path)
+    write_heads(folder)
     write_results_page(folder, NOTES)
 
 
@@ -96,7 +128,9 @@ def parser() -> argparse.ArgumentParser:
         f"that the environment variable {DATA_VARIABLE} names, else downloaded once.",
     )
     commands = top.add_subparsers(dest="command", required=True)
-    listed = commands.add_parser("list", help="list the runs by paper")
+    listed = commands.add_parser("list", help="list the runs by group")
+    groups = [group.word for group in Group]
+    listed.add_argument("group", nargs="?", choices=groups, help="what the runs of a group show")
     listed.add_argument("--all", action="store_true", help="data sets, runs, figures of the papers")
     pages = commands.add_parser("pages", help="write all pages again from their results")
     pages.add_argument("--figures", action="store_true", help="draw the figures again too")
@@ -129,8 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         import_pandas()
         if options.command == "list":
-            lines = list_all if options.all else list_short
-            print("\n".join(lines(options.output)))
+            print("\n".join(_listed(options.group, options.output, everything=options.all)))
             return 0
         if options.command == "pages":
             write_pages(options.output, figures=options.figures)
@@ -170,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(described(run, options.output, headline_of=headline))
             return 0
         page = carry_out(run, options.output, request, fresh=options.fresh)
-        print(found(run, options.output, page))
+        print(found(run, options.output, page, quick=options.quick))
     except BenchmarkError as error:
         print(error, file=sys.stderr)
         return 1

@@ -15,17 +15,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import PROBLEMS
-from benchmarks.summary import summarise, table
+from benchmarks.summary import listed, summarise, table
 
 DATA = "adult"
 SENSITIVE = "sex"
@@ -256,10 +258,32 @@ def _lines(rows: Sequence[Result], measures: Sequence[str]) -> list[str]:
     return table(head, lines)
 
 
+def finding(results: Results) -> str:
+    """Return what the membership attack wins at most, by model, and its bound."""
+    rows = pick(results.rows, part=_MEMBERSHIP)
+    said = []
+    for method, epsilon in dict.fromkeys((row.method, row.epsilon) for row in rows):
+        own = pick(rows, method=method, epsilon=epsilon)
+        won, bound = (
+            max(
+                fmean(values(own, data=kind, measure=measure))
+                for kind in distinct(own, "data")
+                if pick(own, data=kind, measure=measure)
+            )
+            for measure in (_ADVANTAGE, _BOUND)
+        )
+        name = method if epsilon is None else f"`{method}` at epsilon {epsilon:g}"
+        said.append(f"{won:.3f} on {name}" + ("" if epsilon is None else f" (bound {bound:.3f})"))
+    return f"Membership inference gains an advantage of at most {listed(said)}."
+
+
 ATTACKS = Run(
     name="attacks",
+    title="Membership and attribute inference against models",
+    group=Group.PRIVACY,
     description="Membership and attribute inference on models of LightGBM and of the recipe best, "
     "as advantage over models that were trained without the row.",
     plan=plan,
     body=body,
+    finding=finding,
 )

@@ -6,6 +6,7 @@ import dataclasses
 from types import MappingProxyType
 
 from benchmarks.experiments import Comparison, Experiment, Method, Target
+from benchmarks.harness.groups import Group
 from benchmarks.problems import PROBLEMS
 
 _DELTA = 1e-5
@@ -70,6 +71,7 @@ _SMOKE = Experiment(
     ),
     epsilons=(1.0, 8.0),
     splits=_FIVE,
+    title="Accuracy of the recipes of the DPBoost paper with their defaults",
     description="The recipes of the paper with their defaults, which for the two baselines are the "
     "paper's, beside LightGBM, which keeps no privacy.",
     targets=(
@@ -85,6 +87,7 @@ _BEST = Experiment(
     methods=(CONSTANT, BEST, BEST_PURE, LIGHTGBM),
     epsilons=_SWEEP,
     splits=_TEN,
+    title="Accuracy of `best` on Adult, Bank, cod-rna and Abalone",
     description="The recipe best against the figures it is to reach: delta 1e-5, or a pure "
     "epsilon where said so.",
     targets=(
@@ -104,6 +107,7 @@ _CLASSES = Experiment(
     methods=(CONSTANT, BEST),
     epsilons=_LARGE,
     splits=_TEN,
+    title="Accuracy with two, seven, ten and twenty-six classes",
     description="The recipe best on covtype with two and with seven classes, on letters and on "
     "digits, against the figures it is to reach. Delta is 1e-5.",
     targets=(
@@ -131,6 +135,7 @@ _REAL = Experiment(
     methods=(CONSTANT, BEST, LIGHTGBM),
     epsilons=_FOUR,
     splits=_TEN,
+    title="Accuracy on public tables that the rules were not tuned on",
     description="The recipe best on tables that its rules were not made on, declared as a data "
     "dictionary declares them: whole numbers, generous ranges, wide ranges of the label. Delta is "
     "1e-5.",
@@ -152,6 +157,7 @@ _TRANSFER = Experiment(
     methods=(BEST, DP_EBM),
     epsilons=(0.5, 1.0, 4.0),
     splits=_THREE,
+    title="Accuracy against DP-EBM on every table of more than 4,000 rows",
     description="The recipe best with its defaults against DP-EBM with its own, on every "
     "table with two classes or a number to predict and more than 4,000 rows; all rows are used. "
     "Both have delta 1e-5 and the same declared bounds.",
@@ -175,6 +181,7 @@ _LARGE_TABLE = Experiment(
     methods=(CONSTANT, BEST, _FASTER, LIGHTGBM),
     epsilons=(1.0,),
     splits=_THREE,
+    title="Accuracy and time on a million rows of a weak signal",
     description="A million rows of a weak signal, most of it in what several columns do together, "
     "with wide categories: the recipe best with its defaults, and with fewer and larger steps, "
     "beside LightGBM. Delta is 1e-5.",
@@ -199,6 +206,7 @@ _UNDECLARED = Experiment(
     ),
     epsilons=(1.0,),
     splits=_FIVE,
+    title="Cost in accuracy of declaring no bounds and categories",
     description="What it costs to declare nothing: bounds and categories are learned from the same "
     "budget. All else, delta too, has its default.",
     comparisons=(Comparison(method="nothing declared", reference="declared", margin=0.01),),
@@ -210,6 +218,7 @@ _MULTICLASS = Experiment(
     methods=(CONSTANT, BEST, FOREST, LIGHTGBM),
     epsilons=(1.0,),
     splits=_THREE,
+    title="Accuracy with several classes, against diffprivlib and LightGBM",
     description="More than two classes: the recipe best (delta 1e-5), diffprivlib's random "
     "forest (pure epsilon) and LightGBM, which keeps no privacy, each with its defaults.",
     comparisons=(Comparison(method="best", reference="diffprivlib forest"),),
@@ -229,6 +238,8 @@ _SPEED = Experiment(
     ),
     epsilons=(1.0,),
     splits=_FIVE,
+    title="Time of a private fit against LightGBM",
+    group=Group.SPEED,
     description="Time of a fit of 400 private trees against LightGBM's default 100 trees, in "
     "turn in one process.",
     comparisons=(Comparison(method="best, 400 trees", reference="LightGBM", measure="seconds"),),
@@ -262,6 +273,7 @@ _PARITY = Experiment(
     ),
     epsilons=(float("inf"),),
     splits=_FIVE,
+    title="Accuracy of the engine without noise against LightGBM",
     description="The engine without noise against LightGBM on the same bins, with equal trees, "
     "depth, step and regularisation: the two are to agree.",
     comparisons=(
@@ -289,6 +301,7 @@ _CURVE = Experiment(
     ),
     epsilons=_SWEEP,
     splits=_THREE,
+    title="Accuracy against epsilon for all recipes and DP-EBM",
     description="Accuracy against epsilon. The recipe dpboost with its own defaults and with the "
     "settings of its paper, and the two baselines of the paper, spend a pure epsilon; the recipe "
     "best and DP-EBM have delta 1e-5.",
@@ -321,6 +334,7 @@ _PEERS = Experiment(
     ),
     epsilons=_SWEEP,
     splits=_THREE,
+    title="Accuracy, time and memory against other private tree libraries",
     description="dpboost beside the other libraries of private trees that install from the "
     "package index, each with its defaults or, where it has none, with the settings of its own "
     "examples; the recipe dpboost with those of its paper. The recipe best and DP-EBM have delta "
@@ -358,6 +372,7 @@ _TREES_ALONE = Experiment(
     ),
     epsilons=(0.1, 1.0, 4.0),
     splits=_FIVE,
+    title="Accuracy of single private trees",
     description="Single trees under a pure epsilon, beside diffprivlib's. The figures to reach on "
     "Adult at epsilon 1 are that of PrivaTree with its hard labels at depth 4, and, with their own "
     "defaults, the accuracy of noisy_counts for DP-TopDown and that of an unpruned tree for "

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from benchmarks.harness.groups import Group
+
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
@@ -98,8 +100,12 @@ class Experiment:
     splits : tuple of int
         Public seeds of the divisions into training and held-out rows; the first alone is the
         quick version.
+    title : str
+        What it shows, as a noun phrase.
     description : str
         What the experiment is to show.
+    group : Group
+        Of the index of the results.
     omitted : mapping of (str, str) to str
         Why a method is not run on a problem, by names of problem and method.
     targets : tuple of Target
@@ -122,7 +128,9 @@ class Experiment:
     methods: tuple[Method, ...]
     epsilons: tuple[float, ...]
     splits: tuple[int, ...]
+    title: str
     description: str
+    group: Group = Group.ACCURACY
     omitted: Mapping[tuple[str, str], str] = field(default_factory=lambda: _NOTHING)
     targets: tuple[Target, ...] = ()
     comparisons: tuple[Comparison, ...] = ()

@@ -12,12 +12,13 @@ import lightgbm
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import PROBLEMS
 from benchmarks.problems.problem import Table, take
-from benchmarks.summary import summarise, table
+from benchmarks.summary import listed, summarise, table
 from dpboost import DPBoostClassifier
 
 if TYPE_CHECKING:
@@ -180,10 +181,31 @@ def _called(method: str, epsilon: float | None) -> str:
     return method if epsilon is None else f"{method}, epsilon {epsilon:g}"
 
 
+def finding(results: Results) -> str:
+    """Return the AUC of few rows, at the smaller epsilon."""
+    own = pick(results.rows, part=FEW, measure=_AUC)
+    # The smallest size that a short form has too.
+    sizes = [row.x for row in own if row.x != str(ROWS[0])]
+    if not sizes:
+        return ""
+    size, epsilon = min(sizes, key=int), EPSILONS[0]
+    said = []
+    for name in distinct(own, "data"):
+        private, plain = (
+            np.mean(values(own, data=name, method=method, epsilon=spent, x=size))
+            for method, spent in ((BEST, epsilon), (PLAIN, None))
+        )
+        said.append(f"{private:.3f} on {name} ({plain:.3f} with LightGBM)")
+    return f"With {int(size):,} rows and epsilon {epsilon:g}, `best` has an AUC of {listed(said)}."
+
+
 FEW_ROWS = Run(
     name="few-rows",
+    title="Accuracy with a few hundred rows, and with few rows of a class",
+    group=Group.ACCURACY,
     description="How much a model still finds in a few hundred rows, and in a few rows of one "
     "class: the recipe best beside LightGBM without privacy, on Adult and Bank.",
     plan=plan,
     body=body,
+    finding=finding,
 )

@@ -22,6 +22,7 @@ from unittest.mock import patch
 from benchmarks.federated.deployment import ROOT, Deployment
 from benchmarks.files import write_atomically
 from benchmarks.harness.run import RESULTS
+from benchmarks.other_pages import headed
 
 SIZES, N_FEATURES, N_ROUNDS = (20_000,) * 5, 50, 50
 PARTY = "dpboost.cli.main, dpboost.federated"
@@ -75,10 +76,8 @@ def page(
 ) -> str:
     """Return the page of the results."""
     n_rows, n_features, n_rounds = size
-    return "\n".join(
+    body = "\n".join(
         [
-            "# What a fit of parties over HTTPS costs",
-            "",
             f"Written by `python -m benchmarks.https_cost`: 5 parties of {n_rows:,} rows and "
             f"{n_features} features, {n_rounds} rounds of `best`, a coordinator, six processes on "
             f"one machine of {os.cpu_count()} processors, rows in CSV files, modules compiled as "
@@ -94,6 +93,7 @@ def page(
             "",
         ]
     )
+    return headed("https-cost.md", body)
 
 
 def main() -> None:

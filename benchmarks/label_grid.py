@@ -13,11 +13,12 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.label_laws import LAWS, Bounds, generated, schema
 from benchmarks.libraries import dpboost_recipes
-from benchmarks.summary import table
+from benchmarks.summary import listed, table
 from dpboost import DPBoostRegressor
 
 DELTA = 1e-5
@@ -157,10 +158,15 @@ def _too_large(result: Result) -> bool:
     return result.value > (MOST_OF_CONSTANT if constant else MOST)
 
 
-def _verdict(rows: Sequence[Result]) -> list[str]:
+def _held(rows: Sequence[Result]) -> tuple[int, int]:
+    """Return how many cells are within the bar, and how many there are."""
     means = pick(rows, measure=_MEAN)
-    held = sum(not _too_large(result) for result in means)
-    return [f"This holds in {held} of {len(means)} cells."]
+    return sum(not _too_large(result) for result in means), len(means)
+
+
+def _verdict(rows: Sequence[Result]) -> list[str]:
+    held, n = _held(rows)
+    return [f"This holds in {held} of {n} cells."]
 
 
 def _grid(rows: Sequence[Result]) -> list[str]:
@@ -202,10 +208,24 @@ def _width_lines(rows: Sequence[Result]) -> list[str]:
     ]
 
 
+def finding(results: Results) -> str:
+    """Return in how many cells the error is within its bar, by width of the bounds."""
+    said = []
+    for width in LEAST:
+        held, n = _held(pick(results.rows, part=PART, method=str(width)))
+        if n:
+            called = _called(width)
+            said.append(f"{held} of {n} cells with {called[0].lower()}{called[1:]}")
+    return f"The error is within its bar, {MOST:g} times that of the mean, in {listed(said)}."
+
+
 LABEL_BOUNDS = Run(
     name="label-bounds",
+    title="Accuracy with wide label bounds, and with none",
+    group=Group.ACCURACY,
     description="Ten laws of labels against the mean, in small and larger tables: with bounds as a "
     "dictionary gives them, ten and a hundred times as wide, and with none.",
     plan=plan,
     body=body,
+    finding=finding,
 )

@@ -10,11 +10,12 @@ import time
 from functools import partial
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import PROBLEMS
-from benchmarks.summary import table
+from benchmarks.summary import span, table
 
 #: Sparse and wide; many rows; small.
 _PROBLEMS = ("news20", "covtype_odds_cover", "adult")
@@ -88,10 +89,19 @@ def body(results: Results) -> list[str]:
     return ["Largest resident size of the process, data included.", "", *table(header, lines)]
 
 
+def finding(results: Results) -> str:
+    """Return the peaks from the smallest to the largest."""
+    peaks = [row.value for row in results.rows if row.measure == _PEAK]
+    return f"A fit takes {span(peaks, ',.0f')} MB at most, data included, by data set."
+
+
 MEMORY = Run(
     name="memory",
+    title="Peak memory of one fit",
+    group=Group.SPEED,
     description="Peak memory of one fit with all defaults, in a process of its own.",
     plan=plan,
     body=body,
+    finding=finding,
     timed=True,
 )

@@ -28,6 +28,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.few_rows import FEW_ROWS
     from benchmarks.glass_box.run import GLASS_BOX
     from benchmarks.guarantees.runs import AUDIT
+    from benchmarks.irrelevant_columns import IRRELEVANT_COLUMNS
     from benchmarks.label_grid import LABEL_BOUNDS
     from benchmarks.labels import LABELS
     from benchmarks.memory import MEMORY
@@ -43,6 +44,7 @@ def runs() -> dict[str, Run]:
         SMALL_TABLES,
         FEW_ROWS,
         RULE_CLIFFS,
+        IRRELEVANT_COLUMNS,
         AUDIT,
         ATTACKS,
         *PAPER_RUNS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
@@ -41,6 +43,7 @@ BARS = {"AUC": 0.005, "RMSE": 0.01}
 CLASSES_DATA = ("adult", "bank", "cod_rna", "default_credit")
 NUMBERS_DATA = ("kc_house", "bike_sharing", "protein", "diamonds")
 BELOW, ABOVE = "below", "from there on"
+_WITHIN, _CLIFF, _OPEN = "within", "**cliff**", "not decided"
 
 KINDS: dict[str, tuple[Mapping[str, Any], float, tuple[str, ...]]] = {
     "two classes": (TWO_CLASSES, DELTA, CLASSES_DATA),
@@ -192,8 +195,17 @@ def _fact(kind: str, jump: str) -> str:
     return f"{kind}, from {jump}"
 
 
-def body(results: Results) -> list[str]:
-    """Return what the sides differ by at every jump."""
+def finding(results: Results) -> str:
+    """Return how many jumps move the accuracy by more than they are to."""
+    found = Counter(line[-1] for line in _lines(results))
+    return (
+        f"At {found[_WITHIN]} of {found.total()} jumps both sides differ by no more than the bar; "
+        f"{found[_CLIFF]} differ beyond it by two standard errors, and "
+        f"{found[_OPEN]} are not decided."
+    )
+
+
+def _lines(results: Results) -> list[list[str]]:
     rows, lines = results.rows, []
     for kind in distinct(rows, "part"):
         of_kind = pick(rows, part=kind)
@@ -204,13 +216,18 @@ def body(results: Results) -> list[str]:
                 [kind, jump, rules, name, *_compared(pick(at_jump, data=name))]
                 for name in distinct(at_jump, "data")
             ]
+    return lines
+
+
+def body(results: Results) -> list[str]:
+    """Return what the sides differ by at every jump."""
     heads = ["fit", "rows times epsilon", "rules", "table", BELOW, ABOVE, "difference", ""]
     return [
         f"Rows of {results.facts['splits']} splits, the same for both sides; delta {DELTA:g} or 0. "
         "The difference is that of AUC, or of RMSE as a part of it, ± a standard error over the "
         f"splits; it is to be at most {BARS['AUC']:g} of AUC or {BARS['RMSE']:.0%} of RMSE.",
         "",
-        *table(heads, lines),
+        *table(heads, _lines(results)),
         "",
     ]
 
@@ -224,14 +241,17 @@ def _compared(rows: list[Result]) -> list[str]:
     difference = summarise(list((above - below) / relative))
     off, error = abs(difference.mean), difference.standard_error
     bar = BARS[measure]
-    verdict = "within" if off <= bar else "**cliff**" if off - 2 * error > bar else "not decided"
+    verdict = _WITHIN if off <= bar else _CLIFF if off - 2 * error > bar else _OPEN
     return [*(f"{np.mean(side):.4g}" for side in sides), f"{difference:4}", verdict]
 
 
 RULE_CLIFFS = Run(
     name="best-cliffs",
+    title="Accuracy on both sides of the values at which defaults of `best` change",
+    group=Group.ACCURACY,
     description="The rules of best just below and just above every number of rows times epsilon "
     "at which one of them jumps, on the same rows.",
     plan=plan,
     body=body,
+    finding=finding,
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import figure, peer_page, report
+from benchmarks import figure, peer_page, report, verdicts
 from benchmarks.alone import fit_alone
 from benchmarks.errors import BenchmarkError, DataFileError, PeerUnavailableError
 from benchmarks.experiments import Experiment, Method
@@ -104,9 +104,12 @@ def as_run(experiment: Experiment, bench: Bench | None = None) -> Run:
     bench = bench or Bench()
     return Run(
         name=experiment.name,
+        title=experiment.title,
+        group=experiment.group,
         description=experiment.description,
         plan=lambda request: _plan(experiment, bench, request),
         body=lambda results: _body(experiment, bench, results),
+        finding=lambda results: _finding(experiment, bench, results),
         draw=(lambda results: _draw(experiment, bench, results)) if experiment.figure else None,
         timed=True,
     )
@@ -176,6 +179,11 @@ def _body(experiment: Experiment, bench: Bench, results: Results) -> list[str]:
         return report.body(rows, experiment, bench.problems, others)
     found, said = (json.loads(results.facts.get(name, "{}")) for name in ("marks", "releases"))
     return peer_page.body(rows, experiment, bench.problems, others, marks=found, releases=said)
+
+
+def _finding(experiment: Experiment, bench: Bench, results: Results) -> str:
+    rows = rows_of(results.rows)
+    return verdicts.finding(rows, measured_part(experiment, rows), bench.problems)
 
 
 def _draw(experiment: Experiment, bench: Bench, results: Results) -> bytes:

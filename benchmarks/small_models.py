@@ -18,6 +18,7 @@ import lightgbm
 import numpy as np
 
 from benchmarks.glass_box.tables import Parts, parts
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
@@ -350,8 +351,8 @@ def _accuracy_lines(rows: Sequence[Result]) -> Iterator[str]:
     yield from (*table(head, lines), "")
 
 
-def _bar_lines(rows: Sequence[Result]) -> Iterator[str]:
-    """Yield how far compact forms keep the bars that a default would have to keep."""
+def _bars(rows: Sequence[Result]) -> list[list[str]]:
+    """Return how far compact forms keep the bars that a default would have to keep."""
     both = {
         measure: np.array(
             [
@@ -377,8 +378,13 @@ def _bar_lines(rows: Sequence[Result]) -> Iterator[str]:
     ratio = np.median(both["seconds"][:, 1] / both["seconds"][:, 0])
     lines.append(["seconds of compact over those of the fit, median", f"{ratio:.1f}", "1"])
     lines[-1].append(_kept(ratio <= 1))
+    return lines
+
+
+def _bar_lines(rows: Sequence[Result]) -> Iterator[str]:
+    """Yield the table of the bars."""
     yield from ("## The bars of a default", "")
-    yield from (*table(["", "measured", "bar", ""], lines), "")
+    yield from (*table(["", "measured", "bar", ""], _bars(rows)), "")
 
 
 def _kept(holds: bool) -> str:
@@ -427,9 +433,19 @@ def _draw_lines(rows: Sequence[Result]) -> Iterator[str]:
     )
 
 
+def finding(results: Results) -> str:
+    """Return what compact forms lose, and their size."""
+    lines = _bars(pick(results.rows, part="accuracy"))
+    shown = "; ".join(f"{what}, {value} (bar {bar})" for what, value, bar, _ in lines)
+    return f"Compact models against full ones: {shown}."
+
+
 SMALL_MODELS = Run(
     name="small-models",
+    title="Compact models: accuracy, size and serving time",
+    group=Group.MODELS,
     description="Compact forms of models: accuracy, size, cost, and seconds to serve them.",
     plan=plan,
     body=body,
+    finding=finding,
 )

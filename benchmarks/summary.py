@@ -39,6 +39,20 @@ def summarise(values: Sequence[float]) -> Summary:
     return Summary(mean=statistics.fmean(values), standard_error=error)
 
 
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def span(values: Iterable[float], form: str) -> str:
+    """Return the range of numbers, or the one that they all show as."""
+    numbers = list(values)
+    shown = dict.fromkeys(format(end, form) for end in (min(numbers), max(numbers)))
+    return " to ".join(shown)
+
+
 def table(header: Sequence[str], lines: Iterable[Sequence[str]], *, n_texts: int = 1) -> list[str]:
     """Return a Markdown table whose first columns are texts and whose others are figures."""
     rule = [":--" if position < n_texts else "--:" for position in range(len(header))]

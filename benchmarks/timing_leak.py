@@ -21,6 +21,7 @@ from scipy.stats import rankdata
 
 from benchmarks._compat import import_pandas
 from benchmarks.files import write_atomically
+from benchmarks.other_pages import headed
 from dpboost import DPBoostClassifier, DPTreeClassifier, Schema
 
 RESULTS = Path(__file__).parent / "results"
@@ -185,8 +186,6 @@ def page(repeats: int) -> str:
     """Measure everything and write it as Markdown."""
     few, fewest = max(repeats // 10, 2), max(repeats // 60, 2)
     lines = [
-        "# What time and memory tell",
-        "",
         f"Written by `python -m benchmarks.timing_leak`: generated tables of {N_FEATURES} "
         f"features, one thread, {repeats} fits on either of two tables that differ in a row, {few} "
         f"where they differ in size, {fewest} for memory, in turn. Beyond {ALARM:g} deviations "
@@ -195,7 +194,7 @@ def page(repeats: int) -> str:
     ]
     for part, times in ((size_lines, few), (row_lines, repeats), (memory_lines, fewest)):
         lines += [*part(times), ""]
-    return "\n".join(lines)
+    return headed("timing-leak.md", "\n".join(lines))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

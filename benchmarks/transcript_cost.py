@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.files import write_atomically
 from benchmarks.harness.run import RESULTS
+from benchmarks.other_pages import headed
 from dpboost import DPBoostClassifier, DPBoostRegressor
 
 N_PAIRS = 30
@@ -91,8 +92,6 @@ def measured(make: Callable[[], Any], X: Any, y: Any, n_pairs: int) -> tuple[flo
 def page(rows: dict[str, tuple[float, float, float]], n_pairs: int) -> str:
     """Return the page of the results."""
     lines = [
-        "# What keeping the transcript costs",
-        "",
         f"Written by `python -m benchmarks.transcript_cost`: {n_pairs} alternating pairs, each of "
         f"fits with and without their transcript for {LEAST_SECONDS:.0f} s a side in one process, "
         "CPU time with one thread, geometric mean of the ratios with an interval of 95 %. The "
@@ -104,7 +103,7 @@ def page(rows: dict[str, tuple[float, float, float]], n_pairs: int) -> str:
     for name, (ratio, half, size) in rows.items():
         low, high = ratio * np.exp(-half), ratio * np.exp(half)
         lines.append(f"| {name} | {ratio:.3f} ({low:.3f} to {high:.3f}) | {size:.1f} |")
-    return "\n".join([*lines, ""])
+    return headed("transcript-cost.md", "\n".join([*lines, ""]))
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ LEAST = dict.fromkeys(COUNTS.replace("\n", ";").split(";"), 1) | {"level histogr
 CHOICES = dict.fromkeys(["split choice", "threshold choice", "split gain"], 1026)
 NEVER_PARALLEL = {"", "training", "preparation", "evaluation", "drift", "splits", "ensemble *"}
 REASONS = {"random assignment", "holdout", "nodes by content"}
-FOLDS = "all children but the cheapest"
+FOLDS, RANGE = "all children but the cheapest", {"rho": 8, "mu squared": Fraction(904, 355)}
 LATTICE = {"least_sigma": 2**16, "epsilon": "1/1000000", "delta": "1/100000000000000000000"}
 
 
@@ -191,8 +191,8 @@ class Certificate:
             least = self.account["lattice"]["least_sigma"] if measure == "mu squared" else 1
             demand(noise[0] >= least, f"{label}: the noise is too fine for Gaussian accounting")
             return Fraction(square, noise[0] ** 2 * (1 if measure == "mu squared" else 2))
-        demand(measure != "mu squared", f"{label}: only Gaussian noise has a mu")
-        rate, by = Fraction(*noise), 8 if line["mechanism"] == EXPONENTIAL else 2
+        rate, by = Fraction(*noise), RANGE.get(measure) if line["mechanism"] == EXPONENTIAL else 2
+        demand(by != 2 or measure != "mu squared", f"{label}: the mechanism has no mu")
         return rate * isqrt(square) if measure == "epsilon" else rate**2 * square / by
 
     def charge(self, line):
@@ -215,7 +215,7 @@ class Certificate:
             self.check_share(line, size)
         if line["threshold"] is not None or failure:
             self.check_threshold(line, failure * 2**512 / size)
-        slack = Fraction(10 * touched, 8 * noise[0] ** 2)
+        slack = Fraction(10 * touched, 8 * noise[0] ** 2) if name == GAUSSIAN else Fraction(0)
         return booked, failure, slack if self.account["measure"] == "mu squared" else 0
 
     def check_threshold(self, line, failure):

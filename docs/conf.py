@@ -67,6 +67,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "DPBoost"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["versions.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_scaled_image_link = False
@@ -75,10 +76,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "navbar_align": "left",
     "show_prev_next": True,
-    "navbar_end": ["version-switcher", "theme-switcher"],
-    # One line for each published version; the file of the newest one serves all of them.
-    "switcher": {"json_url": "_static/switcher.json", "version_match": version},
-    "check_switcher": False,
+    "navbar_end": ["versions", "theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -12,11 +12,12 @@ import numpy as np
 from benchmarks.budgets.forecasts import EPSILONS, NEAR_AUC, NEAR_RMSE, TABLES, Case, cases
 from benchmarks.budgets.intervals import DELTA, EPSILON, FRACTION, Metric, measure
 from benchmarks.budgets.kills import runs
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import ALL_PROBLEMS
-from benchmarks.summary import table
+from benchmarks.summary import listed, span, table
 
 REPEATS = 2000
 KILLS = 200
@@ -271,10 +272,34 @@ def _one(rows: Sequence[Result], **wanted: object) -> float:
     return value
 
 
+def finding(results: Results) -> str:
+    """Return the coverage of intervals, how near forecasts are, and what kills left out."""
+    said = []
+    covered = [row.value for row in pick(results.rows, part=_INTERVALS, measure="covered")]
+    if covered:
+        said.append(f"intervals of 95 % cover {span((100 * x for x in covered), '.1f')} %")
+    cases = _cases(pick(results.rows, part=_FORECASTS))
+    if cases:
+        near = sum(case.near for case in cases)
+        said.append(f"{near} of {len(cases)} forecasts are near the fit")
+    kills = pick(results.rows, part=_KILLS)
+    if kills:
+        number, over = (
+            int(_one(kills, method=_AS_IT_IS, measure=name))
+            for name in ("kills", "more drawn than booked")
+        )
+        said.append(f"fits were missing from the records after {over} of {number} kills")
+    text = listed(said)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
 BUDGET = Run(
     name="budget",
+    title="Intervals of private evaluations, utility estimates and records of a budget",
+    group=Group.PRIVACY,
     description="Intervals of private evaluations, forecasts from public rows, and the records of "
     "a budget whose process is killed.",
     plan=plan,
     body=body,
+    finding=finding,
 )

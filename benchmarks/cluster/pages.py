@@ -15,12 +15,26 @@ _MEGABYTE = 1e6
 _METHODS = {"best": "best", "dpboost": "dpboost", "lightgbm": "lightgbm.dask"}
 
 
+def memory_finding(rows: Sequence[Row]) -> str:
+    """Return what the fit of many rows adds to the memory of the workers."""
+    (row,) = rows
+    return (
+        f"A fit of {row.run.rows:,} rows of {row.run.features} features adds "
+        f"{_per_row(row):.0f} bytes a row to the memory of the workers, where the row as float32 "
+        f"has {4 * row.run.features}; a round takes {row.measured.round_seconds:.3f} s."
+    )
+
+
+def _per_row(row: Row) -> float:
+    return (row.measured.worker_bytes - row.measured.idle_bytes) / row.run.rows
+
+
 def memory_page(rows: Sequence[Row]) -> list[str]:
     """Return the page of the run with many rows."""
     (row,) = rows
     run, took = row.run, row.measured
     floats = run.rows * run.features * 4
-    per_row = (took.worker_bytes - took.idle_bytes) / run.rows
+    per_row = _per_row(row)
     return [
         "## Memory of many rows",
         "",

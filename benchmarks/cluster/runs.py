@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.cluster.one import Run as Fit
-from benchmarks.cluster.pages import memory_page, rows_page, speed_page
+from benchmarks.cluster.pages import memory_finding, memory_page, rows_page, speed_page
 from benchmarks.cluster.plan import LARGE, SPEED, measure_apart, results_of, rows_of
 from benchmarks.cluster.spark_runs import SPARK_RUN
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, pick
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
@@ -46,13 +47,21 @@ def _body(results: Results) -> list[str]:
     return lines
 
 
+def _finding(results: Results) -> str:
+    large = rows_of(pick(results.rows, part=_MEMORY))
+    return memory_finding(large) if large else ""
+
+
 CLUSTER_RUNS = (
     Run(
         name="dask",
+        title="Memory, messages and time on a Dask cluster",
+        group=Group.SPEED,
         description="Fits on a Dask cluster of this machine: memory of many rows, seconds and "
         "bytes of a round, and what they come to for a billion rows (extra `dpboost[dask]`).",
         plan=_plan,
         body=_body,
+        finding=_finding,
         noise="Tables are generated from fixed seeds; the noise is fresh in each fit.",
         timed=True,
     ),

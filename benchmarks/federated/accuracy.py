@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any
 
 from benchmarks.federated.held_out import EPSILON, TEST_SHARE, held_out, judge, shared
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
-from benchmarks.summary import summarise, table
+from benchmarks.summary import span, summarise, table
 from dpboost import DPBoostClassifier
 from dpboost.federated import FederatedBoostingClassifier
 
@@ -96,11 +97,26 @@ def body(results: Results) -> list[str]:
     ]
 
 
+def finding(results: Results) -> str:
+    """Return the accuracy in one place and with parties."""
+    rows = results.rows
+    settings = dict.fromkeys((row.method, row.x) for row in rows if row.method != _CENTRAL)
+    found = [summarise(values(rows, method=method, x=x)).mean for method, x in settings]
+    central = summarise(values(rows, method=_CENTRAL))
+    return (
+        f"On {rows[0].data} the AUC is {central:4} with all rows in one place, and "
+        f"{span(found, '.4f')} with parties, depending on their number and that of colluders."
+    )
+
+
 FEDERATED_ACCURACY = Run(
     name="federated-accuracy",
+    title="Accuracy of federated training against all rows in one place",
+    group=Group.FEDERATED,
     description="What it costs that rows stay with parties: the same recipe and budget with all "
     "rows in one place, and with parties whose shares of the noise are for more and more "
     "colluders.",
     plan=plan,
     body=body,
+    finding=finding,
 )

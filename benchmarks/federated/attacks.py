@@ -36,13 +36,14 @@ from benchmarks.federated.reconstruction import (
     start_of,
 )
 from benchmarks.federated.singling_out import MOST_EXPECTED, counted
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.harness.style import Panel
 from benchmarks.harness.style import draw as draw_panels
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import PROBLEMS
-from benchmarks.summary import summarise, table
+from benchmarks.summary import listed, summarise, table
 
 DATA = ("adult", "default_credit")
 N_PARTIES, N_ROWS, N_PUBLIC = 5, 200, 10_000
@@ -451,11 +452,33 @@ def draw(results: Results) -> bytes:
     return draw_panels(panels, columns=1)
 
 
+def finding(results: Results) -> str:
+    """Return how often claims to single out a row are true, without privacy and with it."""
+    rows = pick(results.rows, part=SINGLED)
+    said = []
+    for epsilon in dict.fromkeys(row.epsilon for row in rows):
+        own = pick(rows, epsilon=epsilon)
+        claims, true, chance = (
+            sum(row.value for row in pick(own, measure=measured))
+            for measured in (CLAIMS, TRUE, CHANCE)
+        )
+        if claims:
+            where = "without privacy" if epsilon is None else f"at epsilon {epsilon:g}"
+            said.append(
+                f"in {true / claims:.1%} of {claims:,.0f} cases {where} ({chance / claims:.1%} by "
+                "chance)"
+            )
+    return f"A claim to single out a row of a party is true {listed(said)}." if said else ""
+
+
 FEDERATED_ATTACKS = Run(
     name="federated-attacks",
+    title="Reconstruction of rows from federated trees",
+    group=Group.PRIVACY,
     description="Reconstruction of rows, and singling out of rows, from the trees of federated "
     "fits: models and trees of parties without privacy, and the models of dpboost.federated.",
     plan=plan,
     body=body,
+    finding=finding,
     draw=draw,
 )

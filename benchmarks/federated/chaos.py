@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.federated.deployment import N_PARTIES, Deployment, wait_for
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
@@ -346,10 +347,25 @@ def body(results: Results) -> list[str]:
     ]
 
 
+def finding(results: Results) -> str:
+    """Return how fits ended, and whether records missed anything."""
+    rows = results.rows
+    again = pick(rows, method=AGAIN)
+    same, fits = _sum(again, measure="outcome", part=SAME), _sum(again, measure="outcome")
+    return (
+        f"After {_sum(rows, measure='kills')} kills, {same} of {fits} fits whose processes all "
+        f"start again end in the same model, and {_sum(rows, measure=_SHORT)} of "
+        f"{_sum(rows, measure=_CHECKED)} records show less than was released."
+    )
+
+
 FEDERATED_CHAOS = Run(
     name="federated-chaos",
+    title="Federated training whose processes are killed",
+    group=Group.FEDERATED,
     description="Parties and coordinator that are killed in all phases of a fit; most start again.",
     plan=plan,
     body=body,
+    finding=finding,
     noise="The noise is from a seed in each fit; the moments of the kills are the clock's.",
 )

@@ -19,7 +19,8 @@ from benchmarks.federated.flower_federation import FlowerFederation, needs_flowe
 from benchmarks.federated.process_watch import ProcessWatch
 from benchmarks.federated.scale import EPSILON, Size, rows_of
 from benchmarks.federated.traffic import weighed
-from benchmarks.harness.results import Result, Results
+from benchmarks.harness.groups import Group
+from benchmarks.harness.results import Result, Results, pick
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.summary import table
@@ -193,12 +194,28 @@ def body(results: Results) -> list[str]:
     ]
 
 
+def finding(results: Results) -> str:
+    """Return whether models are the same, and how long the largest fit took."""
+    same = [row.value for row in pick(results.rows, measure="same text")]
+    over, alone = (
+        max(row.value for row in pick(results.rows, measure=name))
+        for name in ("seconds", "seconds in one process")
+    )
+    return (
+        f"Over Flower {int(sum(same))} of {len(same)} fits gave the model of one process; the "
+        f"longest took {over:.0f} s, in one process {alone:.1f} s."
+    )
+
+
 FEDERATED_FLOWER = Run(
     name="federated-flower",
+    title="Federated training over Flower",
+    group=Group.FEDERATED,
     description="A federated fit over Flower on this machine, a process for each party and more: "
     "time, memory, bytes, and whether the model is that of one process.",
     plan=plan,
     body=body,
+    finding=finding,
     noise="The noise is from a seed in each fit.",
     timed=True,
 )

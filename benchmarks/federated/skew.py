@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.federated.held_out import EPSILON, held_out, judge, shared
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
-from benchmarks.summary import summarise, table
+from benchmarks.summary import span, summarise, table
 from dpboost import DPBoostClassifier
 from dpboost.federated import FederatedBoostingClassifier
 
@@ -131,10 +132,31 @@ def body(results: Results) -> list[str]:
     ]
 
 
+def finding(results: Results) -> str:
+    """Return how the common model stands to one place and to the best party alone."""
+    below, above = [], []
+    for skew in distinct(results.rows, "x"):
+        own = pick(results.rows, x=skew)
+        central, together, alone = (
+            summarise(values(own, method=method)).mean
+            for method in (_CENTRAL, _TOGETHER, _BEST_ALONE)
+        )
+        below.append(together - central)
+        above.append(together - alone)
+    return (
+        "Depending on how unequal the parties are, the AUC of their common model differs by "
+        f"{span(below, '+.4f')} from that of one place, and by {span(above, '+.4f')} from that of "
+        "the best party alone."
+    )
+
+
 FEDERATED_SKEW = Run(
     name="federated-skew",
+    title="Accuracy with parties that differ in size and classes",
+    group=Group.FEDERATED,
     description="Parties that differ: one model of all of them, the model of all rows in one "
     "place, and the models that each trains alone.",
     plan=plan,
     body=body,
+    finding=finding,
 )

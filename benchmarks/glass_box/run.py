@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.glass_box import measures
 from benchmarks.glass_box.tables import DELTA, DIRECTIONS, EPSILON, FOUR
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, read, values
 from benchmarks.harness.run import RESULTS, Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
@@ -163,15 +164,15 @@ def _repeats(rows: Sequence[Result]) -> list[str]:
     return [f"Repeats of a table: {low if low == high else f'{low} to {high}'}.", ""]
 
 
+_WORDS = {True: "reached", False: "**not reached**", None: ""}
 _Line = tuple[str, str, float, str]
 
 
 def _with_bars(lines: Sequence[_Line]) -> list[str]:
-    words = {True: "reached", False: "**not reached**", None: ""}
     return table(
         ["of", "bar", "value", ""],
         [
-            [f"{data}: {what}", bar, f"{value:.4g}", words[reached(value, bar)]]
+            [f"{data}: {what}", bar, f"{value:.4g}", _WORDS[reached(value, bar)]]
             for data, what, value, bar in lines
         ],
     )
@@ -296,6 +297,13 @@ def _error(found: np.ndarray) -> float:
     return float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else 0.0
 
 
+def finding(results: Results) -> str:
+    """Return how many of the bars are reached."""
+    words = [line.rpartition("|")[0].rpartition("|")[2].strip() for line in body(results)]
+    reached_ones, missed = words.count(_WORDS[True]), words.count(_WORDS[False])
+    return f"{reached_ones} of {reached_ones + missed} target values are reached."
+
+
 _SECTIONS: tuple[tuple[str, str, Callable[[Sequence[Result], Results], list[str]]], ...] = (
     ("Intervals", "intervals", _coverage),
     ("Sets of classes", "sets", _coverage),
@@ -309,9 +317,12 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Sequence[Result], Results], list[str]
 
 GLASS_BOX = Run(
     name="glass-box",
+    title="Constraints, intervals and shapes of a model",
+    group=Group.MODELS,
     description="What a model says of itself: constraints, bands of shapes, spreads of "
     "predictions, intervals and quantiles against their bars, and sums of single shapes beside "
     "DP-EBM.",
     plan=plan,
     body=body,
+    finding=finding,
 )

@@ -8,7 +8,7 @@ from benchmarks.environments import REQUIREMENTS
 from benchmarks.guarantees.cases import CASES
 from benchmarks.guarantees.readings import READINGS
 from benchmarks.guarantees.tester import CONFIDENCE, Finding
-from benchmarks.summary import table
+from benchmarks.summary import listed, table
 
 
 def body(findings: Sequence[Finding], releases: Mapping[str, str]) -> list[str]:
@@ -57,6 +57,21 @@ def body(findings: Sequence[Finding], releases: Mapping[str, str]) -> list[str]:
         "",
         *_readings(releases),
     ]
+
+
+def finding(findings: Sequence[Finding]) -> str:
+    """Return how many promises the audit refuted."""
+    run = [item for item in findings if item.bound is not None]
+    refuted = [item for item in run if item.is_refuted]
+    methods = listed(list(dict.fromkeys(item.method for item in refuted)))
+    own = {case.name for case in CASES if case.environment is None}
+    ours = [item for item in run if item.case in own]
+    text = f"The audit refutes {len(refuted)} of {len(run)} cases"
+    text += f" ({methods})" if methods else ""
+    if ours:
+        bad = sum(item.is_refuted for item in ours)
+        text += f", {bad} of them among the {len(ours)} of dpboost"
+    return f"{text}."
 
 
 def _missing(findings: Sequence[Finding]) -> list[str]:

@@ -8,9 +8,10 @@ from functools import partial
 
 from benchmarks.guarantees.cases import CASES, Case
 from benchmarks.guarantees.marks import NAME
-from benchmarks.guarantees.page import body
+from benchmarks.guarantees.page import body, finding
 from benchmarks.guarantees.readings import releases
 from benchmarks.guarantees.tester import audit, findings_of, results_of
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
@@ -39,8 +40,11 @@ def _body(results: Results) -> list[str]:
 
 AUDIT = Run(
     name=NAME,
+    title="Audit of the privacy that tree libraries state",
+    group=Group.PRIVACY,
     description="Each library is fitted again and again on two tables that differ in one row.",
     plan=plan,
     body=_body,
+    finding=lambda results: finding(findings_of(results)),
     noise="The noise is that of each library in use: a second run gives other figures.",
 )

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.harness.results import Result, values
-from benchmarks.summary import table
+from benchmarks.summary import listed, table
 
 #: So many repeats a word such as "confirmed" takes.
 ENOUGH = 10
@@ -198,6 +198,32 @@ def counts(verdicts: Sequence[Verdict]) -> str:
     """Return how many claims got each word."""
     found = Counter(verdict.word for verdict in verdicts)
     return ", ".join(f"{found[word]} {word}" for word in WORDS if found[word])
+
+
+#: How a sentence says what became of claims.
+_SAID = {
+    AGREES: f"supported by fewer than {ENOUGH} repeats",
+    DISAGREES: f"contradicted by fewer than {ENOUGH} repeats",
+}
+
+
+def finding(verdicts: Sequence[Verdict]) -> str:
+    """Return a sentence that says what became of the claims of the paper, and of ours."""
+    said = []
+    for ours, whose in ((False, "of the paper"), (True, "of our own")):
+        own = Counter(verdict.word for verdict in verdicts if verdict.claim.ours is ours)
+        words = [(own[word], _SAID.get(word, word)) for word in WORDS if own[word]]
+        if len(words) == 1:
+            ((number, word),) = words
+            all_of_them = f"all {number} claims" if number > 1 else "the one claim"
+            said.append(f"{all_of_them} {whose} {'are' if number > 1 else 'is'} {word}")
+        elif words:
+            is_are = "is" if words[0][0] == 1 else "are"
+            found = listed([f"{number} {word}" for number, word in words])
+            found = found.replace(" ", f" {is_are} ", 1)
+            said.append(f"of {own.total()} claims {whose}, {found}")
+    text = "; ".join(said)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def sections(verdicts: Sequence[Verdict], digits: int = 4) -> list[str]:

@@ -30,7 +30,8 @@ def described(run: Run, folder: Path, *, headline_of: str = "") -> str:
     path = folder / f"{run.name}.csv"
     stored = read(path) if path.is_file() else None
     lines = [
-        f"{run.name}: {run.description}",
+        f"{run.name}: {run.title}",
+        run.description,
         f"Data: {_data(stored)}",
         f"Time: {_time(stored)}",
         *_sizes(run),
@@ -41,7 +42,7 @@ def described(run: Run, folder: Path, *, headline_of: str = "") -> str:
     ]
     if headline_of:
         lines.insert(
-            3,
+            4,
             f"Main result of {headline_of}: --quick takes under a minute on an idle core and ends "
             "with a picture and a verdict.",
         )
@@ -92,12 +93,21 @@ def _files(run: Run) -> list[str]:
     return [f"{run.name}.{ending}" for ending in endings]
 
 
-def found(run: Run, folder: Path, page: str) -> str:
-    """Return the verdicts of a page and where its files are; the page where it judges no claim."""
+def found(run: Run, folder: Path, page: str, *, quick: bool) -> str:
+    """Return the verdicts of a page and where its files are; the page where it judges no claim.
+
+    Parameters
+    ----------
+    run : Run
+    folder : Path
+        Of the results.
+    page : str
+    quick : bool
+        Whether it is the short form.
+    """
     verdicts = list(_verdicts(page))
     if not verdicts:
         return page
-    quick = page.startswith(f"# {run.name}{QUICK}\n")
     name = run.name + (QUICK if quick else "")
     results = read(folder / f"{name}.csv")
     lines = [f"{name}: {results.facts.get('seconds', '?')} seconds", *verdicts]

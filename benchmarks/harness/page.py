@@ -18,6 +18,8 @@ _SHORT = "This is the short form of the run: fewer repeats, points or tables tha
 def markdown(
     *,
     name: str,
+    title: str,
+    finding: str,
     description: str,
     figure: bool,
     body: Sequence[str],
@@ -30,8 +32,12 @@ def markdown(
 
     Parameters
     ----------
-    name, description : str
+    name : str
+        Of the files.
+    title, description : str
         Of the run.
+    finding : str
+        What was found, in one sentence; empty where there is none.
     figure : bool
         Whether there is an image of its name.
     body : sequence of str
@@ -45,11 +51,11 @@ def markdown(
     timed : bool
         Whether the load of the machine is told.
     """
-    lines = [f"# {name}", "", description, ""]
+    lines = [*head(title, finding), description, ""]
     if facts.get("form") == "quick":
         lines += [_SHORT, ""]
     if figure:
-        lines += [f"![{name}]({name}.png)", ""]
+        lines += [f"![{title}]({name}.png)", ""]
     lines += [*body, ""]
     if facts.get("not run"):
         lines += [
@@ -60,7 +66,7 @@ def markdown(
         ]
     if notes.strip():
         lines += [notes.strip(), ""]
-    lines += ["## How", "", *_how(facts, noise, timed)]
+    lines += ["## How", "", *_how(name, facts, noise, timed)]
     # Sections leave an empty line behind; two of them are one.
     tidy = [
         line for position, line in enumerate(lines) if line or (position and lines[position - 1])
@@ -68,7 +74,27 @@ def markdown(
     return "\n".join(tidy) + "\n"
 
 
-def _how(facts: Mapping[str, str], noise: str, timed: bool) -> Iterator[str]:
+def head(title: str, finding: str) -> list[str]:
+    """Return the lines with which every page of results begins."""
+    return [f"# {title}", "", *([_bold(finding), ""] if finding else [])]
+
+
+def _bold(text: str) -> str:
+    return f"**{text}**"
+
+
+def parts_of(text: str) -> tuple[str, str, str]:
+    """Return title, finding and the rest of a page, as `head` began it."""
+    first, _, rest = text.partition("\n")
+    rest = rest.lstrip("\n")
+    line, _, after = rest.partition("\n")
+    if line and line == _bold(line[2:-2]):
+        return first[2:], line[2:-2], after.lstrip("\n")
+    return first.removeprefix("# "), "", rest
+
+
+def _how(name: str, facts: Mapping[str, str], noise: str, timed: bool) -> Iterator[str]:
+    yield f"* Name: `{name}`; every number: [{name}.csv]({name}.csv)"
     if "command" in facts:
         yield f"* Command: `{facts['command']}`"
     if "versions" in facts:

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from benchmarks.errors import BenchmarkError
 from benchmarks.files import write_atomically
 from benchmarks.harness import page
+from benchmarks.harness.groups import Group
 from benchmarks.harness.machine import machine_class, machine_load
 from benchmarks.harness.results import Result, Results, read, to_text
 from benchmarks.harness.store import Store
@@ -104,12 +105,19 @@ class Run:
     ----------
     name : str
         On the command line and of the files.
+    title : str
+        What it shows, as a noun phrase: the heading of its page, and its entry in the index.
+    group : Group
+        Of the index.
     description : str
-        What it is to show: the first paragraph of its page.
+        What it is to show: a paragraph of its page.
     plan : callable
         ``plan(request)``: the `Plan`.
     body : callable
         ``body(results)``: the lines of the page between description and notes.
+    finding : callable
+        ``finding(results)``: what was found, in one sentence that is made of the results alone;
+        empty where they are too few to say anything.
     draw : callable, optional
         ``draw(results)``: a PNG image.
     noise : str
@@ -119,9 +127,12 @@ class Run:
     """
 
     name: str
+    title: str
+    group: Group
     description: str
     plan: Callable[[Request], Plan]
     body: Callable[[Results], list[str]]
+    finding: Callable[[Results], str]
     draw: Callable[[Results], bytes] | None = None
     noise: str = page.NOISE
     timed: bool = False
@@ -211,6 +222,8 @@ def page_of(run: Run, results: Results) -> str:
     name = run.name + (QUICK if results.is_quick else "")
     return page.markdown(
         name=name,
+        title=run.title,
+        finding=run.finding(results),
         description=run.description,
         figure=run.draw is not None,
         body=run.body(results),

@@ -26,6 +26,7 @@ from benchmarks.lightgbm_suite.sorting import (
     read_differences,
     sort,
 )
+from benchmarks.other_pages import headed
 
 NAME = "lightgbm-suite"
 
@@ -120,8 +121,6 @@ def page_of(verdicts: Mapping[str, Verdict], epsilon: float) -> str:
     files = sorted({test.split("::")[0] for test in verdicts})
     counts = Counter((test.split("::")[0], each.kind) for test, each in verdicts.items())
     lines = [
-        f"# {NAME}",
-        "",
         f"The tests of LightGBM {lightgbm.__version__} with one import changed to dpboost "
         f"{dpboost.__version__}, at epsilon {epsilon:g} where a test names none. A test that fails "
         "runs again without noise, and with LightGBM itself. Whatever still differs is classed by "
@@ -146,4 +145,4 @@ def page_of(verdicts: Mapping[str, Verdict], epsilon: float) -> str:
         else:
             lines += [f"* {number}: {reason}" for reason, number in reasons.most_common()]
     lines += ["", "## How", "", f"* Command: `python -m benchmarks {NAME} FOLDER`", ""]
-    return "\n".join(lines)
+    return headed(f"{NAME}.md", "\n".join(lines))

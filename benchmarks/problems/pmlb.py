@@ -201,3 +201,73 @@ CONNECT_4 = _problem(
     ),
     {0: 0, 1: 1, 2: 2},
 )
+
+# -- tables with many columns --------------------------------------------------------------------
+
+# Daily means of the wind at twelve stations, in knots, of which one is to be told.
+WIND = _problem(
+    "wind",
+    "regression",
+    "503_wind",
+    "2cc1e040bdc20737674a00039cd80e16758c511e697e524ed17e4335ec93e9a6",
+    DataDictionary(
+        bounds={
+            "year": (60, 80),
+            "month": (1, 12),
+            "day": (1, 31),
+            **dict.fromkeys(words("RPT VAL ROS KIL SHA BIR DUB CLA MUL CLO BEL"), (0, 50)),
+        },
+        label_bounds=(0, 50),
+    ),
+)
+
+# Waves with noise of unit variance, and 19 columns of nothing but noise.
+WAVEFORM_40 = _problem(
+    "waveform_40",
+    "multiclass",
+    "waveform_40",
+    "b095f9d384fbac256b5870d3ca01d687e776a81457351a8a6fa56e7f1d09c4b0",
+    DataDictionary(bounds={f"X{number:02d}": (-10, 10) for number in range(40)}, classes=(0, 1, 2)),
+    {0: 0, 1: 1, 2: 2},
+)
+
+# Distances along rays through shapes of molecules, and the number of each molecule.
+CLEAN2 = _problem(
+    "clean2",
+    "binary",
+    "clean2",
+    "c6d768714b6ecfebeb8a1bab4cb45de7c86fddafa769d6de53f52b464ff18bb3",
+    DataDictionary(
+        bounds={
+            "molecule_name": (0, 101),
+            "conformation_name": (0, 6597),
+            **{f"f{number}": (-500, 700) for number in range(1, 167)},
+        },
+        classes=(0, 1),
+    ),
+    {0: 0, 1: 1},
+)
+
+# Numbers of dark pixels in the fields of a digit.
+OPTDIGITS = _problem(
+    "optdigits",
+    "multiclass",
+    "optdigits",
+    "b70b7ac68a54d1ccd41bd24f11324c3af96b67541791fb9d8684cbdf151533c3",
+    DataDictionary(
+        bounds={f"input{number}": (0, 16) for number in range(1, 65)}, classes=tuple(range(10))
+    ),
+    {digit: digit for digit in range(10)},
+)
+
+# Four spectral bands of nine neighbouring points of a picture; nobody has class 6.
+SATIMAGE = _problem(
+    "satimage",
+    "multiclass",
+    "satimage",
+    "1ee8cf9693351db7afe68f6fc32942845caae3e1030c688efa6c5d0b24229f46",
+    DataDictionary(
+        bounds={f"A{number}": (0, 255) for number in range(1, 37)}, classes=tuple(range(6))
+    ),
+    {1: 0, 2: 1, 3: 2, 4: 3, 5: 4, 7: 5},
+)

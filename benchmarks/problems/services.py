@@ -224,3 +224,39 @@ SPAMBASE = Problem(
     read=_read_spam,
     source="https://archive.ics.uci.edu/dataset/94/spambase",
 )
+
+_CHURN_FILE = PublishedFile(
+    path="churn_modelling/Churn_Modelling.csv",
+    url=None,
+    sha256="3996cd1fa372e0db0cd9c0ebac35bbd4e8e3c65fb942bb010c826e7b1eeef0a0",
+)
+_CHURN = DataDictionary(
+    bounds={
+        "CreditScore": (300, 900),
+        "Age": (18, 100),
+        "Tenure": (0, 10),
+        "Balance": (0, 300_000),
+        "NumOfProducts": (1, 4),
+        "HasCrCard": (0, 1),
+        "IsActiveMember": (0, 1),
+        "EstimatedSalary": (0, 200_000),
+    },
+    categories={"Geography": ("France", "Germany", "Spain"), "Gender": ("Female", "Male")},
+    classes=(0, 1),
+)
+
+
+def _read_churn(paths: Mapping[str, Path]) -> tuple[pd.DataFrame, np.ndarray]:
+    raw = read_table(paths[_CHURN_FILE.path], 14)
+    return declared_frame(raw, _CHURN), class_numbers(raw["Exited"], {0: 0, 1: 1}, "Exited")
+
+
+#: Made-up customers of a bank, of whom some have left.
+CHURN_MODELLING = Problem(
+    name="churn_modelling",
+    task="binary",
+    files=(_CHURN_FILE,),
+    dictionary=_CHURN,
+    read=_read_churn,
+    source="https://www.kaggle.com/datasets/shrutimechlearn/churn-modelling",
+)

@@ -143,7 +143,7 @@ def _topdown(shelf: Shelf) -> Sentences:
         found = shelf.find(paper.name)
         if found is not None:
             rows = found[0].measured()
-            yield f"{paper.title}: {'; '.join(tally(paper.claims(), rows))} ({found[1]})."
+            yield f"{paper.title}; {'; '.join(tally(paper.claims(), rows))} ({found[1]})."
     for paper in one_machine.PAPERS:
         found = shelf.find(paper.name)
         if found is not None:
@@ -180,7 +180,7 @@ def _federated(shelf: Shelf) -> Sentences:
             claim = verdict.claim
             if verdict.n > 1 and claim.part != "figure 2" and claim.below != federated.LOCAL:
                 yield f"{claim.part.capitalize()}, {claim.text}: {outcome(verdict)} ({link})."
-        yield f"{paper.title}: {'; '.join(tally(paper.claims(), rows))} ({link})."
+        yield f"{paper.title}; {'; '.join(tally(paper.claims(), rows))} ({link})."
 
 
 def _friedman(shelf: Shelf) -> Sentences:
@@ -234,7 +234,7 @@ _PAPERS: tuple[tuple[str, Callable[[Shelf], Sentences]], ...] = (
 def lines(folder: Path) -> list[str]:
     """Return the section of the page over all results."""
     parts = [
-        "## What agrees with the papers, and what does not",
+        "### What agrees with the papers, and what does not",
         "",
         "Written from the results. In brackets: the mean difference and its 95 % interval, wide "
         "enough for all claims of its page, positive where it agrees.",

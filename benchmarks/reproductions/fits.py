@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dpboost
-from benchmarks.harness.claims import Claim, judged, sections
+from benchmarks.harness.claims import Claim, Verdict, finding, judged, sections
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import PUBLISHED, Result, Results, curves, pick
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.harness.style import Panel, draw
@@ -116,6 +117,8 @@ class Paper:
     Attributes
     ----------
     name, title : str
+    description : str
+        What is drawn in which figures of which paper.
     axes : mapping of str to str
         Quantity on the horizontal axis, by figure.
     pieces : callable
@@ -137,6 +140,7 @@ class Paper:
 
     name: str
     title: str
+    description: str
     axes: Mapping[str, str]
     pieces: Callable[[bool, int | None], Iterator[Piece]]
     claims: Callable[[], Sequence[Claim]]
@@ -150,9 +154,12 @@ class Paper:
         """Return the run."""
         return Run(
             name=self.name,
-            description=f"{self.title}.",
+            title=self.title,
+            group=Group.PAPERS,
+            description=self.description,
             plan=self._plan,
             body=self._body,
+            finding=lambda results: finding(self._judged(results)),
             draw=self._draw,
         )
 
@@ -163,14 +170,15 @@ class Paper:
         return Plan(units=units, published=list(self.published()))
 
     def _body(self, results: Results) -> list[str]:
-        rows = results.measured()
-        found = judged(self.claims(), rows, only_measured=results.is_quick)
-        lines = [*sections(found)]
+        lines = [*sections(self._judged(results))]
         if self.said is not None:
             lines += self.said(results)
         for figure, data, measure, own in self._panels(results):
             lines += _table(_title(figure, data, measure), measure, self.axes[figure], own)
         return lines
+
+    def _judged(self, results: Results) -> list[Verdict]:
+        return judged(self.claims(), results.measured(), only_measured=results.is_quick)
 
     def _panels(self, results: Results) -> Iterator[tuple[str, str, str, list[Result]]]:
         """Yield figure, data, measure and numbers of every panel, those of the paper among them."""

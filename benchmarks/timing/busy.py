@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.summary import table
+from benchmarks.summary import listed, table
 from benchmarks.timing.measure import Figure, Task, median, task
 
 LIGHTGBM = "LightGBM"
@@ -37,18 +37,34 @@ def _name(others: int) -> str:
     return f"{others} busy processes" if others else "none"
 
 
+def finding(figures: Sequence[Figure]) -> str:
+    """Return what the defaults take beside busy processes, in the time of one thread."""
+    said = [f"{_walls(figures, max(_OTHERS), name)[2]:.2f} with {name}" for name in _METHODS]
+    return (
+        f"Beside {_name(max(_OTHERS))}, the time of a fit with the default number of threads is "
+        f"that of a fit with one thread times {listed(said)}."
+    )
+
+
+def _walls(figures: Sequence[Figure], others: int, method: str) -> tuple[float, float, float]:
+    """Return wall times with the default number of threads and with one, and their ratio."""
+    default, one = (
+        median(figures, table=_name(others), method=method, threads=threads)
+        for threads in (_DEFAULT, 1)
+    )
+    return default, one, default / one
+
+
 def page(figures: Sequence[Figure]) -> list[str]:
     """Return the table of wall and CPU times."""
     lines = []
     for others in _OTHERS:
         for method in _METHODS:
             cells = [_name(others), method if method == LIGHTGBM else f"`{method}`"]
-            walls = []
-            for threads in (_DEFAULT, 1):
+            *walls, ratio = _walls(figures, others, method)
+            for threads, wall in zip((_DEFAULT, 1), walls, strict=True):
                 wanted = {"table": _name(others), "method": method, "threads": threads}
-                walls.append(median(figures, **wanted))
-                cells += [f"{walls[-1]:.3f}", f"{median(figures, 'cpu_seconds', **wanted):.3f}"]
-            ratio = walls[0] / walls[1]
+                cells += [f"{wall:.3f}", f"{median(figures, 'cpu_seconds', **wanted):.3f}"]
             verdict = "" if method == LIGHTGBM else "yes" if ratio <= _TARGET else "no"
             lines.append([*cells, f"{ratio:.2f}", verdict])
     header = ["beside", "method", "default: wall (s)", "default: CPU (s)"]

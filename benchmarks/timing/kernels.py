@@ -21,6 +21,7 @@ from benchmarks.timing.measure import ROOT
 
 _THREADS = (1, 2)
 _REPEATS = 15
+_GAIN = 1.5
 _MEMORY = "memory"
 _INSTRUCTIONS = "instructions"
 
@@ -122,6 +123,21 @@ def figures_of(results: Sequence[Result]) -> list[KernelFigure]:
         )
         for row in results
     ]
+
+
+def finding(figures: Sequence[KernelFigure]) -> str:
+    """Return what a second thread gains."""
+    values = {(figure.case, figure.what, figure.threads): figure.value for figure in figures}
+    gains = [
+        values[case.name, "nanoseconds", 1] / values[case.name, "nanoseconds", 2]
+        for case in CASES
+        if (case.name, "nanoseconds", 1) in values
+    ]
+    parallel = sum(gain > _GAIN for gain in gains)
+    return (
+        f"Of {len(gains)} kernels, {parallel} are more than {_GAIN:g} times as quick on two "
+        f"threads as on one, the best of them {max(gains):.2f} times."
+    )
 
 
 def page(figures: Sequence[KernelFigure]) -> list[str]:

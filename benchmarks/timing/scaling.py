@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from benchmarks.harness.results import Result
 from benchmarks.harness.style import Panel
-from benchmarks.summary import table
+from benchmarks.summary import listed, table
 from benchmarks.timing.measure import Figure, Task, fit_task, median
 
 _TREES = {"best": 100, "dpboost": 50, "LightGBM": 100}
@@ -116,8 +116,15 @@ def _table(figures: Sequence[Figure], sweep: Sweep) -> list[str]:
     return table([sweep.name, *(f"`{name}`: wall / CPU (s)" for name in _TREES)], lines)
 
 
-def _large(figures: Sequence[Figure]) -> list[str]:
-    """Compare the cost of a row at ten million rows with that at a million."""
+def finding(figures: Sequence[Figure]) -> str:
+    """Return what ten million rows cost, in that of a million, or nothing without them."""
+    said = [f"{line[3]} times (`{line[0]}`)" for line in _costs(figures)]
+    if not said:
+        return ""
+    return f"Per row, the CPU time at ten million rows is {listed(said)} that at a million."
+
+
+def _costs(figures: Sequence[Figure]) -> list[list[str]]:
     lines = []
     for method in ("best", "dpboost"):
         costs = []
@@ -129,6 +136,12 @@ def _large(figures: Sequence[Figure]) -> list[str]:
             lines.append(
                 [method, *(f"{cost:.0f}" for cost in costs), f"{costs[1] / costs[0]:.2f}", holds]
             )
+    return lines
+
+
+def _large(figures: Sequence[Figure]) -> list[str]:
+    """Compare the cost of a row at ten million rows with that at a million."""
+    lines = _costs(figures)
     if not lines:
         return []
     header = ["recipe", "1,000,000 rows", "10,000,000 rows", "ratio", "<= 1"]

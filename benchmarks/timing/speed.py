@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.summary import table
+from benchmarks.summary import listed, span, table
 from benchmarks.timing.measure import (
     Figure,
     Task,
@@ -169,6 +169,20 @@ def _lines(figures: Sequence[Figure]) -> list[Line]:
 
 def _pairs(figures: Sequence[Figure]) -> list[tuple[Line, str]]:
     return [(line, name) for line in _lines(figures) for name in line.targets]
+
+
+def finding(figures: Sequence[Figure]) -> str:
+    """Return the range of ratios to LightGBM's time, by recipe."""
+    found: dict[str, list[float]] = {}
+    for line, name in _pairs(figures):
+        ours = _seconds(figures, line, name, max(_THREADS))
+        theirs = _seconds(figures, line, LIGHTGBM, max(_THREADS), _TREES[name])
+        found.setdefault(name, []).append(ours / theirs)
+    said = [f"{span(ratios, '.3f')} with `{name}`" for name, ratios in found.items()]
+    return (
+        f"With {max(_THREADS)} threads and as many trees as LightGBM, the time of a fit as a "
+        f"fraction of LightGBM's is {listed(said)}."
+    )
 
 
 def _ratios(figures: Sequence[Figure]) -> list[str]:

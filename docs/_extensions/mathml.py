@@ -17,7 +17,9 @@ def _markup(text: str, *, block: bool) -> str:
 
 
 def _inline(translator, node) -> None:
-    translator.body.append(_markup(node.astext(), block=False))
+    # The style sheet lets a long one be scrolled on a narrow screen: browsers break no formula.
+    markup = _markup(node.astext(), block=False)
+    translator.body.append(f'<span class="formula">{markup}</span>')
     raise nodes.SkipNode
 
 

@@ -1,6 +1,6 @@
 """Lets wide tables be read on a phone: each cell knows its column, and a row becomes a card.
 
-A table of more than three columns would hide its last ones on a narrow screen. The style sheet
+A table of more than two columns may hide its last ones on a narrow screen. The style sheet
 stacks the cells of such a table there, each behind the name of its column.
 """
 
@@ -10,7 +10,7 @@ import re
 from html import escape, unescape
 
 #: Tables of so many columns fit on a phone as they are.
-FITS = 3
+FITS = 2
 _TABLE = re.compile(r'<table class="[^"]*\btable\b[^"]*"[^>]*>.*?</table>', re.S)
 _HEAD = re.compile(r"<thead>.*?</thead>", re.S)
 _NAME = re.compile(r"<th\b[^>]*>(.*?)</th>", re.S)

@@ -21,8 +21,7 @@ What calls from several threads share:
 * What is cached for all fits (tables of losses, children of complete trees) cannot be written to.
 
 The unit tests of kernels and of ``dpboost.privacy.randomness`` pass under pytest-run-parallel.
-Free-threaded Python is not declared, because no build there has been tested: importing a kernel
-brings the global lock back.
+Free-threaded Python is refused by ``setup.py``, because no build there has been tested.
 """
 
 from __future__ import annotations

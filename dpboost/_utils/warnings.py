@@ -213,7 +213,8 @@ def one_warning(fit: Callable[P, R]) -> Callable[P, R]:
         if len(told) == 1:
             _warn(*told[0])
         elif told:
-            lines = "".join(f"\n* {line}" for line, _ in told)
+            # A line that is a list itself stands one step to the right.
+            lines = "".join("\n* " + line.replace("\n", "\n  ") for line, _ in told)
             category = _block_of(frozenset(category for _, category in told))
             conditions = category is PrivacyWarning
             head = "The guarantee of this fit has conditions" if conditions else "Of this fit"

@@ -231,7 +231,8 @@ def _cost(line: TracedRelease, losses: Sequence[CallLoss], privacy_measure: str)
 
     Pure epsilon is the largest absolute loss. Under concentrated privacy Gaussian noise costs
     half the squared shift, a mechanism whose losses lie in an interval of length :math:`\eta`
-    costs :math:`\eta^2 / 8` (Cesar and Rogers, ALT 2021), and one with losses of at most
+    costs :math:`\eta^2 / 8` (Cesar and Rogers, ALT 2021), in Gaussian privacy
+    :math:`\pi \eta^2 / 8`, and one with losses of at most
     :math:`\epsilon` costs :math:`\epsilon^2 / 2` (Bun and Steinke, TCC 2016); each release is
     held to the rule by which it was charged.
     """
@@ -239,10 +240,11 @@ def _cost(line: TracedRelease, losses: Sequence[CallLoss], privacy_measure: str)
     largest = sum(max(loss.high, -loss.low) for loss in losses if loss.shift_squared is None)
     if privacy_measure == "epsilon":
         return largest if not shifts else math.inf
-    if privacy_measure == "mu squared":
-        return shifts if not largest else math.inf
     interval = sum(loss.high - loss.low for loss in losses if loss.shift_squared is None)
-    if losses and losses[0].shift_squared is None and line.calls[0].kernel == "exponential":
+    exponential = interval == 0 or line.calls[0].kernel == "exponential"
+    if privacy_measure == "mu squared":
+        return shifts + math.pi / 8 * interval**2 if exponential else math.inf
+    if interval and exponential:
         return shifts / 2 + interval**2 / 8
     return shifts / 2 + largest**2 / 2
 

@@ -42,6 +42,9 @@ START_UNITS = 1 << 18
 #: Released numbers of rows from which on recipes follow other rules.
 LARGE_TABLES = (10_000, 20_000, 1_000_000)
 
+#: Columns of which some are chosen before the first tree, and a released number of rows for it.
+N_COLUMNS, N_CHOOSING = 24, 4000
+
 DELTA = 1e-6
 
 
@@ -109,6 +112,7 @@ def witnesses(task: str, neighbours: Neighbours) -> Iterator[Witness]:
     yield short_queue(task, neighbours)
     for n_rows in LARGE_TABLES:
         yield large_table(task, neighbours, n_rows)
+    yield telling_columns(task, neighbours)
     yield undeclared(task, neighbours, n_features=2)
     yield undeclared(task, neighbours, n_features=12)
     if find_spec("pandas") is not None:
@@ -427,6 +431,34 @@ def large_table(task: str, neighbours: Neighbours, n_rows: int) -> Witness:
             steering={("start value", 0): np.array(start) * START_UNITS, ("row count", 0): n_rows},
         ),
         {"schema": schema, "n_estimators": 6},
+    )
+
+
+def telling_columns(task: str, neighbours: Neighbours) -> Witness:
+    """One of many columns gains by a row what all others lose: the range of their scores.
+
+    In one of them its bit is that of rows with gradients of the same sign, in the others that of
+    rows of the other sign. Replaced by one of the other sign, it moves both by twice as much. Each
+    choice takes another one, so that the one is a candidate of all of them.
+    """
+    signs = np.repeat([1, -1], 20)
+    agree = np.arange(N_COLUMNS) == 0
+    X = (signs[:, np.newaxis] * np.where(agree, 1, -1) < 0).astype(np.float64)
+    y = _labels(signs, task)
+    start = [0, N_CHOOSING] if task == "regression" else [N_CHOOSING // 2, N_CHOOSING, 0]
+    steering = {
+        ("start value", 0): np.array(start) * START_UNITS,
+        ("row count", 0): N_CHOOSING,
+        **{("column choice", number): 1 for number in range(N_COLUMNS)},
+    }
+    pair = pair_of(X, y, np.zeros(N_COLUMNS), y[0], neighbours, steering=steering)
+    return Witness(
+        "telling columns",
+        task,
+        neighbours,
+        pair,
+        _declared(task, N_COLUMNS),
+        aims_at=tuple(("column choice", number) for number in range(4)),
     )
 
 

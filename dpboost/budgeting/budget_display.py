@@ -108,7 +108,7 @@ class ShownBudget:
         return (
             f"Budget of {self.title}: epsilon = {float(self.epsilon):.6g}, "
             f"delta = {float(self.delta):.6g} for everything, for tables that differ by {unit}; "
-            f"epsilon = {self.epsilon_spent:.6g} is booked."
+            f"epsilon = {self.epsilon_spent:.6g} is charged."
         )
 
     def _left(self) -> list[tuple[str, Fraction]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dpboost._utils.private_files import open_private
+from dpboost._utils.private_files import is_private, open_private
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.periods import PERIODS, Overlap, most_paid
 from dpboost.data.fingerprint import KEY_BYTES, new_key
@@ -206,11 +206,12 @@ class BudgetRecords:
             if not isinstance(key, bytes) or len(key) != KEY_BYTES:
                 raise ValueError("the key of the hashes is damaged")
         self.key = key
-        if os.name == "posix" and os.stat(self.path).st_mode & 0o077:
+        if not is_private(self.path):
             raise InvalidParameterError(
                 f"The 'path' parameter of Budget.load is {os.fspath(self.path)!r}, which others "
                 "than its owner may read; it holds hashes of the rows of periods, and their key. "
-                "Take the permission away: chmod 600."
+                "Take the permission away: chmod 600, or on Windows "
+                'icacls FILE /inheritance:r /grant:r "%USERNAME%:F".'
             )
 
     def digest(self, terms: dict[str, Any], n_lines: int) -> str:

@@ -56,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--transcript", metavar="FILE", help='write it, for "refit" and "verify"')
     parser.add_argument("--scores", metavar="FILE", help="write the scores, for the certificate")
-    parser.add_argument("--html", metavar="FILE", help="page of the model: guarantee and shapes")
+    parser.add_argument(
+        "--html", metavar="FILE", help="page of the model: guarantee, scores, shapes"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
     parser.add_argument("--force", action="store_true", help="replace a model that is there")
 
@@ -89,14 +91,14 @@ def run(options: argparse.Namespace) -> None:
         print(found)
         if options.scores is not None:
             write_scores(options.scores, found, model_hash(model))
+    if options.html is not None:
+        model.to_html(options.html)
 
 
 def _save(model: Any, options: argparse.Namespace) -> None:
     model.booster_.save_model(options.output)
     if options.transcript is not None:
         model.transcript_.save(options.transcript)
-    if options.html is not None:
-        model.to_html(options.html)
     print(model.privacy_report_)
 
 

@@ -143,8 +143,8 @@ def task_of(given: str | None, declared: Declaration) -> str:
         return given
     if (schema.classes is None) == (schema.label_bounds is None):
         raise InvalidParameterError(
-            "Whether the target is a class or a number is not said: --task classification or "
-            "--task regression, or its values or its range in the schema."
+            "Cannot infer the task: give --task classification or --task regression, or declare "
+            "the values or the range of the target in the schema."
         )
     return "classification" if schema.classes is not None else "regression"
 

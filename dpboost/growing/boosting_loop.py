@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dpboost.data.binner import Binner
+from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.growth import Grown, RoundCallback
 from dpboost.growing.order_of_sums import OrderOfSums, TreesInOrder
 from dpboost.growing.schedule import Schedule
@@ -67,12 +68,15 @@ class BoostingLoop:
         Learns the trees of one round.
     order : TreesInOrder, optional
         Brings sums of released trees into order.
+    choice : ColumnChoice, optional
+        What is released before the first round.
     """
 
     n_rounds: int
     schedule: Schedule
     learner: RoundLearner
     order: TreesInOrder | None = None
+    choice: ColumnChoice | None = None
 
     def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
         """Have encoded rows put into bins, with scores at their start."""
@@ -91,6 +95,8 @@ class BoostingLoop:
         callback: RoundCallback | None = None,
     ) -> Grown:
         """Release all trees of all rounds."""
+        if self.choice is not None:
+            budget = self.choice.release(rows, loss, ledger, budget)
         boosted = TrainingRows(
             rows, Layout.of(binner), n_outputs=loss.n_outputs, n_threads=n_threads
         )

@@ -12,6 +12,9 @@ from dpboost.growing.feature_sets import FeatureSets
 
 # What an earlier tree has shown counts this much less with every later one.
 MEMORY = 0.99
+# Where columns were chosen before the first tree, the others have this part of the draws together,
+# and more once one of them has shown a gain beyond so many deviations of the noise.
+PART_OF_OTHERS, DOUBT_OF_OTHERS = 0.08, 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,14 +162,33 @@ class FeatureQueue:
         self.again = 0.0 if self._chosen_by_weight else again
         self._sets = FeatureSets(self.again, public)
         self._waiting: list[int] = []
+        self._preferred: NDArray[np.bool_] | None = None
         self._gains = np.zeros(n_features)
         self._variances = np.zeros(n_features)
         self._visits = np.zeros(n_features)
 
+    def prefer(self, chosen: Sequence[int]) -> None:
+        """Have these features cut first, and the others seldom until they show a gain.
+
+        Parameters
+        ----------
+        chosen : sequence of int
+            Released or public; allowed, and one at least.
+        """
+        self._preferred = np.zeros(len(self._gains), dtype=bool)
+        self._preferred[list(chosen)] = True
+
     @property
     def has_new(self) -> bool:
-        """Whether some feature has not been cut yet."""
-        return bool(self._visits[self._allowed].min() <= 0)
+        """Whether some feature has not been cut yet that is to be cut first."""
+        return bool(self._visits[self._to_begin_with].min() <= 0)
+
+    @property
+    def _to_begin_with(self) -> NDArray[np.integer]:
+        """Features that are cut before what was shown decides."""
+        if self._preferred is None:
+            return self._allowed
+        return self._allowed[self._preferred[self._allowed]]
 
     def take(self, k: int) -> NDArray[np.int32]:
         """Take the next ``k`` different features, fewer where there are not so many."""
@@ -235,7 +257,7 @@ class FeatureQueue:
 
     def _some_of(self, among: NDArray[np.integer], k: int) -> NDArray[np.int32]:
         """Draw ``k`` different features or all: those that were never cut, then by chance."""
-        new = self._visits[among] <= 0
+        new = (self._visits[among] <= 0) & np.isin(among, self._to_begin_with)
         drawn = self._public.permutation(among[new])[:k]
         among, k = among[~new], min(k - len(drawn), int((~new).sum()))
         if k:
@@ -287,21 +309,30 @@ class FeatureQueue:
         return np.array(taken, dtype=np.int32)
 
     def _refill(self) -> list[int]:
-        allowed = self._allowed
-        n_features = len(allowed)
+        allowed, first = self._allowed, self._to_begin_with
         if self.has_new:
-            return allowed[self._public.permutation(n_features)].tolist()
+            return first[self._public.permutation(len(first))].tolist()
         weights = self._chances()[allowed]
-        positions = (np.arange(n_features) + self._public.random()) / n_features
+        positions = (np.arange(len(first)) + self._public.random()) / len(first)
         drawn = (weights / weights.sum()).cumsum().searchsorted(positions)
-        drawn = np.minimum(drawn, n_features - 1)
+        drawn = np.minimum(drawn, len(allowed) - 1)
         return allowed[self._public.permutation(drawn)].tolist()
 
     def _chances(self) -> NDArray[np.float64]:
         """Return how much more often each feature is to be cut, up to a common factor."""
         preference = self.preference
-        sure = self._gains - preference.doubt * np.sqrt(self._variances)
-        shown = np.maximum(sure, 0.0) / np.where(self._visits > 0, self._visits, 1.0)
+        shown = self._shown(preference.doubt)
         best = max(float(shown.max()), 1e-12)
         chances = (shown / best) ** preference.power + preference.floor
+        if self._preferred is not None:
+            others = self._allowed[~self._preferred[self._allowed]]
+            sure = self._shown(max(preference.doubt, DOUBT_OF_OTHERS))[others] / best
+            together = PART_OF_OTHERS / (1 - PART_OF_OTHERS) * chances[self._to_begin_with].sum()
+            floor = min(float(together) / max(len(others), 1), preference.floor)
+            chances[others] = sure**preference.power + floor
         return chances if self._factors is None else chances * self._factors
+
+    def _shown(self, doubt: float) -> NDArray[np.float64]:
+        """Return what each feature has shown in a partition, less deviations of the noise."""
+        sure = self._gains - doubt * np.sqrt(self._variances)
+        return np.maximum(sure, 0.0) / np.where(self._visits > 0, self._visits, 1.0)

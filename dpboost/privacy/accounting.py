@@ -31,7 +31,13 @@ from dpboost.privacy.exact_arithmetic import (
     pure_epsilon,
     shorten,
 )
-from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism, Noise
+from dpboost.privacy.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Mechanism,
+    Noise,
+)
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 #: A release under Gaussian accounting has at least this standard deviation, in units.
@@ -271,7 +277,8 @@ class GDPAccountant:
     r"""Gaussian differential privacy: exact for Gaussian noise, and lattice noise is nearly that.
 
     Costs are :math:`\mu^2`. Only discrete Gaussian noise of ``sigma >= 2**16`` units is accepted;
-    let one row be worth :math:`2^{16}` units or more.
+    let one row be worth :math:`2^{16}` units or more. The exponential mechanism has a mu of its
+    own, without a lattice.
 
     Notes
     -----
@@ -295,6 +302,8 @@ class GDPAccountant:
             raise UnsupportedReleaseError(
                 f"The {mechanism.name} mechanism is not Gaussian: account in zCDP."
             )
+        if mechanism.needs != "l2":
+            return cost
         parameters = mechanism.parameters(bound)
         if parameters and parameters[0] < SMALLEST_SIGMA:
             raise UnsupportedReleaseError(
@@ -305,6 +314,8 @@ class GDPAccountant:
 
     def calibrate(self, kind: type[M], budget: PrivacyCost) -> M:
         """Return the mechanism that costs at most mu squared = ``budget``."""
+        if kind is ExponentialMechanism:
+            return ExponentialMechanism.of_mu_squared(budget)  # type: ignore[return-value]
         if budget != math.inf and getattr(kind, "needs", None) != "l2":
             raise UnsupportedReleaseError(f"The {kind.name} mechanism is not Gaussian.")
         return kind.of_rho(budget / 2)  # type: ignore[return-value]
@@ -343,7 +354,7 @@ class GDPAccountant:
     def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
         """Return ``10 T / (8 sigma**2)`` for the T entries of the array that one row changes."""
         parameters = mechanism.parameters(bound)
-        if not parameters:
+        if not parameters or mechanism.needs != "l2":
             return ZERO
         touched = size if bound.coordinates is None else bound.coordinates
         return _lattice_slack(touched, parameters[0])
@@ -362,30 +373,3 @@ class GDPAccountant:
     def witness(self, total: PrivacyCost, delta: Fraction) -> Fraction | None:
         """Return None: the curve has no order."""
         return None
-
-
-def gaussian_accountant(
-    *, sigma: int, coordinates: int, epsilon: Epsilon
-) -> GDPAccountant | ZCDPAccountant:
-    """Choose the accountant of an all-Gaussian fit from public numbers, before it starts.
-
-    Parameters
-    ----------
-    sigma : int
-        The smallest standard deviation that will be drawn, in units.
-    coordinates : int
-        Entries that one row changes, over all releases of the fit.
-    epsilon : Fraction or inf
-        The budget.
-
-    Returns
-    -------
-    GDPAccountant or ZCDPAccountant
-        The first where its lattice condition will hold, else the second, which is exact on the
-        integers and asks for 6 to 11 % more noise.
-    """
-    gaussian = GDPAccountant()
-    lattice_error = Fraction(10 * coordinates, 8 * sigma**2)
-    if sigma >= SMALLEST_SIGMA and lattice_error <= gaussian.lattice_error_limit(epsilon):
-        return gaussian
-    return ZCDPAccountant()

@@ -38,6 +38,9 @@ from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
 # Scores that are written out at a time where a mechanism has to visit each of them: 128 MB.
 _SCORES_AT_ONCE = 1 << 24
 
+#: Slightly more than pi.
+PI_ROUNDED_UP = Fraction(355, 113)
+
 
 class Mechanism(Protocol):
     """What the ledger and the accountants ask of a mechanism.
@@ -116,7 +119,10 @@ class _PureMechanism:
 
     epsilon: Epsilon
 
-    mu_squared: ClassVar[None] = None
+    @property
+    def mu_squared(self) -> PrivacyCost | None:
+        """None: no mu is known that would not be larger than need be."""
+        return None
 
     def __post_init__(self) -> None:
         epsilon = as_budget("epsilon", type(self).__name__, self.epsilon)
@@ -203,10 +209,20 @@ class ExponentialMechanism(_Selection):
         """
         return _half_square(self.epsilon) / 4
 
+    @property
+    def mu_squared(self) -> PrivacyCost:
+        r"""Squared mu: an epsilon-bounded range is :math:`\sqrt{\pi / 8}\,\varepsilon`-Gaussian."""
+        return _half_square(self.epsilon) * PI_ROUNDED_UP / 4
+
     @classmethod
     def of_rho(cls, rho: PrivacyCost) -> ExponentialMechanism:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
         return cls(epsilon=_root(8 * rho))
+
+    @classmethod
+    def of_mu_squared(cls, mu_squared: PrivacyCost) -> ExponentialMechanism:
+        """Return the mechanism that costs at most ``mu_squared`` in Gaussian privacy."""
+        return cls(epsilon=_root(8 * mu_squared / PI_ROUNDED_UP))
 
     def draw(
         self, value: NDArray[np.int64] | ScoreRuns, bound: Sensitivity, entropy: Entropy
@@ -467,14 +483,14 @@ class DiscreteGaussian:
         r"""Return the log-probability of the noisy array.
 
         The sum of the weights is :math:`\sigma \sqrt{2 \pi} (1 + 2 \sum_m e^{-2 \pi^2 \sigma^2
-        m^2})` by Poisson's formula; for :math:`\sigma \ge 1` two terms are exact in doubles.
+        m^2})` by Poisson's formula; for :math:`\sigma \ge 1` one term is exact in doubles.
         """
         if isinstance(self.rho, float):
             return _exact_noise(output, value)
         (sigma,) = self.parameters(bound)
         gaps = _differences(output, value) / sigma
-        waves = math.exp(-2 * (math.pi * sigma) ** 2) + math.exp(-8 * (math.pi * sigma) ** 2)
-        logarithm = math.log(sigma * math.sqrt(2 * math.pi)) + math.log1p(2 * waves)
+        wave = math.exp(-2 * (math.pi * sigma) ** 2)
+        logarithm = math.log(sigma * math.sqrt(2 * math.pi)) + math.log1p(2 * wave)
         return float(-0.5 * np.dot(gaps, gaps) - gaps.size * logarithm)
 
     def tail(self, bound: Sensitivity, probability: Fraction) -> int:

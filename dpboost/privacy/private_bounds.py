@@ -307,9 +307,13 @@ def _occupied_cells(
     occupied = np.flatnonzero(released >= noise.tail(bound, FALSE_ALARM / N_CELLS))
     if columns is not None or occupied.size == 0:
         return occupied
+    easily = noise.tail(bound, STRAY_NEIGHBOUR / (2 * (NEIGHBOURS_BELOW + NEIGHBOURS_ABOVE + 1)))
+    return np.union1d(occupied, np.flatnonzero(_beside(occupied) & (released >= easily)))
+
+
+def _beside(occupied: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which cells are near to the outermost occupied one, or to its mirror image."""
     steps = np.abs(np.arange(N_CELLS) - _PER_SIGN)
     outermost = steps[occupied].max()
     near = (steps >= outermost - NEIGHBOURS_BELOW) & (steps <= outermost + NEIGHBOURS_ABOVE)
-    near &= steps > 0
-    easily = noise.tail(bound, STRAY_NEIGHBOUR / (2 * (NEIGHBOURS_BELOW + NEIGHBOURS_ABOVE + 1)))
-    return np.union1d(occupied, np.flatnonzero(near & (released >= easily)))
+    return np.asarray(near & (steps > 0))

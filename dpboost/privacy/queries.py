@@ -124,6 +124,11 @@ class RowHandle:
         """Whether this process has all rows in one table, which is public."""
         return isinstance(self._row_store, LocalRows)
 
+    @property
+    def exact_sums(self) -> bool:
+        """Whether the private side has exact sums of all rows, which is public."""
+        return getattr(self._row_store, "exact_sums", True)
+
     def ask(self, query: Query, neighbours: Neighbours) -> Sensitive:
         """Return the result of a query, as the gate takes it."""
         return self._row_store.sensitive(query, neighbours)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.boosting_loop import BoostingLoop
+from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.feature_sampler import FeatureQueue
 from dpboost.growing.leaf_rules import LeafRules
 from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
@@ -39,6 +40,7 @@ from dpboost.growing.schedule import EnsembleOfEnsembles, Schedule, Sequential, 
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.signal_rate import SignalRate
 from dpboost.losses import (
+    GRADIENT_ONE,
     LabelRangeLoss,
     LogisticLoss,
     Loss,
@@ -59,11 +61,15 @@ from dpboost.recipes.best_rules import (
     LEAST_EPSILON,
     PRIOR_OF_SPREAD,
     ROUNDS_AT_LEAST_EPSILON,
+    clip_of_choice,
+    columns_to_choose,
     rules_of,
+    score_by_chance,
 )
 from dpboost.recipes.dpboost import step_limit
 from dpboost.recipes.hyperparameters import BoostingParameters, Given, contributions_of
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
+from dpboost.rows.column_scores import MOST_CELLS, cells_of
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
 from dpboost.trees.tree import Tree
@@ -215,21 +221,22 @@ def build(setting: Setting) -> BoostingLoop:
     if factors is not None:
         allowed &= np.array(factors) > 0
     leaf = _leaf(hyper, facts.loss)
+    queue = FeatureQueue(
+        binner.n_features,
+        rules["preference"],
+        setting.public,
+        groups=constraints.groups,
+        paired=np.array(constraints.monotone) != 0 if constraints.monotone else None,
+        alone=rules["monotone_alone"],
+        fraction=1.0 if hyper.feature_fraction is None else hyper.feature_fraction,
+        factors=factors,
+        again=rules["sets_again"],
+    )
     to_order = np.flatnonzero(allowed & (binner.is_categorical == 1) & (binner.n_bins > 2))
     learner = PartitionLearner(
         loss=setting.loss,
         grid=grid,
-        queue=FeatureQueue(
-            binner.n_features,
-            rules["preference"],
-            setting.public,
-            groups=constraints.groups,
-            paired=np.array(constraints.monotone) != 0 if constraints.monotone else None,
-            alone=rules["monotone_alone"],
-            fraction=1.0 if hyper.feature_fraction is None else hyper.feature_fraction,
-            factors=factors,
-            again=rules["sets_again"],
-        ),
+        queue=queue,
         scale=_sum_scale(hyper, facts),
         leaf=leaf,
         features_per_tree=min(
@@ -250,6 +257,26 @@ def build(setting: Setting) -> BoostingLoop:
         order=PooledShapes.of(
             constraints.monotone, binner, WEIGHT_UNITS * _hessian_noise(hyper, facts)
         ),
+        choice=_choice(setting, np.flatnonzero(allowed), queue),
+    )
+
+
+def _choice(
+    setting: Setting, allowed: NDArray[np.integer], queue: FeatureQueue
+) -> ColumnChoice | None:
+    """Return what chooses columns before the first tree."""
+    if setting.choice is None:
+        return None
+    facts, loss = setting.facts, setting.facts.loss
+    assert facts.n_rows is not None
+    clip = clip_of_choice(loss, setting.hyper.gradient_clip)
+    return ColumnChoice(
+        plan=setting.choice,
+        cells=cells_of(setting.binner),
+        gradient_limit=clip,
+        by_chance=round(score_by_chance(loss, clip, facts.n_rows, MOST_CELLS) * GRADIENT_ONE),
+        allowed=allowed,
+        queue=queue,
     )
 
 
@@ -325,6 +352,7 @@ BEST = Recipe(
     least_epsilon=least_epsilon,
     start_share=start_share,
     bins_share=bins_share,
+    columns_to_choose=columns_to_choose,
     planned=planned,
     most_classes=MOST_CLASSES,
     objectives=True,

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from dpboost.growing.column_choice import ChoicePlan
 from dpboost.growing.feature_sampler import Preference
 from dpboost.losses import LabelRangeLoss, LogisticLoss, LogLinkLoss, Loss
 from dpboost.recipes.recipe import PublicFacts
@@ -130,6 +132,19 @@ MOST_ROUNDS, ROUNDS_AT_LEAST_EPSILON, RATE_OF_MANY_ROUNDS = 3200, 400, 0.3
 # Clip and prior of squared loss where the spread of labels is released: so many times those for
 # half-widths.
 CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
+# From so many columns on some are chosen before the first tree: the first ones in any case, more of
+# them for several classes; not where these are a quarter of the columns. Then others follow until
+# no more tells anything, up to this number and to this part of the columns, and as long as there
+# are so many rows times epsilon for each. Each has this part of the budget of the trees.
+LEAST_COLUMNS, MOST_COLUMNS = 20, 4096
+FIRST_CHOSEN, FIRST_OF_A_CLASS, MOST_PART_FIRST = 4, 2, 0.25
+MOST_CHOSEN, MOST_PART_CHOSEN, ROWS_OF_A_CHOICE = LineRule({1280: 6, 8000: 24}), 0.6, 30
+SHARE_OF_A_CHOICE, MOST_SHARE_OF_CHOICES = LineRule({800: 1 / 30, 46_080: 1 / 240}), 0.2
+# Standard deviation of a gradient at the start, as a part of its clip, where no share tells it;
+# rather too large.
+DEVIATION_OF_CLIPPED = 0.8
+# Gradients are clipped less for that than for leaves: their mean has to stay near zero.
+CLIP_OF_CHOICE = 2.5
 # Below this epsilon some release of a fit with the recipe's own number of trees could not be drawn.
 LEAST_EPSILON = 0.05
 
@@ -183,6 +198,54 @@ def _add_rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: fl
     if rounds >= 2 * rules["n_estimators"]:
         rules["learning_rate"] = RATE_OF_MANY_ROUNDS
     rules["n_estimators"] = max(rules["n_estimators"], rounds)
+
+
+def columns_to_choose(facts: PublicFacts) -> ChoicePlan | None:
+    """Return how many columns are chosen before the first tree, and for which part of the budget.
+
+    None where there are few columns, or where rows are too few for that.
+    """
+    n_features = facts.n_features
+    if facts.n_rows is None or not LEAST_COLUMNS <= n_features <= MOST_COLUMNS:
+        return None
+    known = facts.n_rows * facts.epsilon
+    of_classes = FIRST_OF_A_CLASS * facts.loss.n_outputs if facts.loss.n_outputs > 1 else 0
+    n_first, more_than_half = FIRST_CHOSEN + of_classes, int(MOST_PART_CHOSEN * n_features)
+    most = min(MOST_CHOSEN(known) + of_classes, more_than_half, known / ROWS_OF_A_CHOICE)
+    if n_first > min(most, MOST_PART_FIRST * n_features):
+        return None
+    share = min(int(most) * SHARE_OF_A_CHOICE(known), MOST_SHARE_OF_CHOICES)
+    return ChoicePlan(
+        n_first=n_first,
+        n_most=int(most),
+        share=Fraction(f"{share:.4f}"),
+        all_alike_from=more_than_half,
+    )
+
+
+def clip_of_choice(loss: Loss, gradient_clip: float) -> float:
+    """Return the part of a gradient's bound at which gradients are clipped for the choice.
+
+    At the start no gradient of two classes is larger than the share of the more frequent one.
+    """
+    if isinstance(loss, LogisticLoss):
+        share = 1 / (1 + math.exp(-loss.start))
+        return max(share, 1 - share)
+    return min(1.0, CLIP_OF_CHOICE * gradient_clip)
+
+
+def score_by_chance(loss: Loss, clip: float, n_rows: float, n_cells: int) -> float:
+    """Return the score of a column of noise in each output, if gradients have mean zero.
+
+    Sums of the gradients of as many rows are normal, in cells of equal size.
+    """
+    if isinstance(loss, LogisticLoss):
+        deviation = start_deviation(loss)
+    elif loss.n_outputs > 1:
+        deviation = clip * math.sqrt(loss.n_outputs - 1) / loss.n_outputs
+    else:
+        deviation = DEVIATION_OF_CLIPPED * clip
+    return deviation * math.sqrt(2 / math.pi * n_cells * n_rows)
 
 
 def start_deviation(loss: LogisticLoss) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.binner import Binner
+from dpboost.growing.column_choice import ChoicePlan
 from dpboost.growing.growth import Growth
 from dpboost.losses import Loss
 from dpboost.privacy.accounting import Accountant
@@ -89,6 +90,8 @@ class Setting:
     n_threads : int
     weighted : bool, default=False
         Whether rows have weights.
+    choice : ChoicePlan, optional
+        Which columns are to be chosen before the first tree.
     """
 
     hyper: Any
@@ -98,6 +101,7 @@ class Setting:
     public: np.random.Generator
     n_threads: int
     weighted: bool = False
+    choice: ChoicePlan | None = None
 
     @property
     def constraints(self) -> Constraints:
@@ -170,6 +174,9 @@ class Recipe:
         Part of the training budget for a released number of rows alone, without a start value.
     bins_share : callable, optional
         ``bins_share(delta)``: part of the training budget for released bins; 0 keeps equal bins.
+    columns_to_choose : callable, optional
+        ``columns_to_choose(facts)``: how many columns are chosen before the first tree; None for
+        none. Where rows show exact sums to the gate.
     planned : callable, optional
         ``planned(facts)``: noise, sensitivity and number of the releases of trees, for a check
         before anything is drawn that they can be accounted for; where noise may be Gaussian.
@@ -210,6 +217,7 @@ class Recipe:
     start_share: Callable[[Loss, float], float] | None = None
     rows_share: Any = 0
     bins_share: Callable[[float], float] | None = None
+    columns_to_choose: Callable[[PublicFacts], ChoicePlan | None] | None = None
     planned: Callable[[PublicFacts], tuple[Noise, Sensitivity, int]] | None = None
     useful_budget: Callable[[Any, Loss, Neighbours], float] | None = None
     without_facts: Callable[[Given], Parameters] | None = None

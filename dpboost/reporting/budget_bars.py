@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from dpboost.reporting.terms import ReportTerms
 
 #: Of what is spent, and of what is left.
 SPENT, LEFT = "#2b6cb0", "#cbd5e0"
+#: Characters of a title that find room above the bars.
+_LINE = 48
 
 #: Name, part of the whole, and whether it is what is left.
 Bar = tuple[str, float, bool]
@@ -31,7 +34,10 @@ def draw_bars(owner: str, title: str, bars: Sequence[Bar], ax: Any = None) -> An
         )
     ax.set_yticks(range(len(bars)), [name for name, _, _ in bars])
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1.12), xlabel="part of the budget", title=title)
+    ax.set(xlim=(0, 1.12), xlabel="part of the budget")
+    # An equation stays on one line, since textwrap breaks at plain blanks alone.
+    lines = textwrap.wrap(title.replace(" = ", "\u00a0=\u00a0"), _LINE)
+    ax.set_title("\n".join(lines), fontsize="medium")
     return ax
 
 

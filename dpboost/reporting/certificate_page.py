@@ -17,12 +17,12 @@ from dpboost.reporting.terms import ReportTerms
 _MOST_LISTED = 4
 
 _MEANING = {
-    "true_positives_at_1_percent_false": "finds of those who took part, accusing 1 % of the others",
-    "true_positives_at_5_percent_false": "finds of those who took part, accusing 5 % of the others",
-    "membership_advantage": "true less false accusations, at any rate",
-    "posterior_of_prior_1_percent": "is sure of an accusation, if 1 % sure before",
-    "posterior_of_prior_10_percent": "is sure of an accusation, if 10 % sure before",
-    "posterior_of_prior_50_percent": "is sure of an accusation, if 50 % sure before",
+    "true_positives_at_1_percent_false": "true-positive rate, at a false-positive rate of 1 %",
+    "true_positives_at_5_percent_false": "true-positive rate, at a false-positive rate of 5 %",
+    "membership_advantage": "membership advantage: true-positive less false-positive rate",
+    "posterior_of_prior_1_percent": "posterior probability, of a prior of 1 %",
+    "posterior_of_prior_10_percent": "posterior probability, of a prior of 10 %",
+    "posterior_of_prior_50_percent": "posterior probability, of a prior of 50 %",
 }
 _STATED = {
     "data_name": "name of the data",
@@ -94,10 +94,10 @@ def _blocks(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]:
         answers = record.get(group, {})  # certificates of earlier versions have fewer groups
         rows = [(_STATED[name], answers.get(name, NOT_STATED)) for name in names]
         yield Grid(("question", "answer"), tuple(rows))
+    yield Answers((("Date, signature", ("",)),))
     yield Heading("Where these items are asked for")
     asked = [(line.words, line.nist or "-", line.satre or "-") for line in ASKED]
     yield Grid(("item", NIST, SATRE), tuple(asked))
-    yield Answers((("Date, signature", ("",)),))
 
 
 def _claims(claim: Mapping[str, Any]) -> tuple[str, ...]:
@@ -112,8 +112,8 @@ def _claims(claim: Mapping[str, Any]) -> tuple[str, ...]:
 def _meanings(record: Mapping[str, Any]) -> Iterator[Block]:
     """Say what an attacker reaches, of the model and of all that is under its budget."""
     heads = {
-        "meaning": "An attacker who sees this model, at most",
-        "meaning_of_the_budget": "An attacker who sees everything under the budget, at most",
+        "meaning": "At most, for an attacker who sees this model",
+        "meaning_of_the_budget": "At most, for an attacker who sees everything under the budget",
     }
     for name, head in heads.items():
         meaning = record.get(name)
@@ -161,7 +161,7 @@ def _lines(accounting: Mapping[str, Any] | None) -> Iterator[Block]:
             _percent(float(Fraction(line["fraction"]))),
             line["account"],
             "; ".join(": ".join(pair) for pair in line["part"]) or "all rows",
-            line["state"],
+            "charged" if line["state"] == "booked" else line["state"],
             "yes" if line["own"] else "no",
         )
         for line in budget["lines"]
@@ -177,10 +177,9 @@ def _scores(scores: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     yield Heading("Released scores, with intervals of 95 %")
     rows = [
         (
+            _rows(score),
             score["metric"].replace("_", " "),
-            score["group"],
-            _figure(score["value"]),
-            f"{_figure(score['low'])} to {_figure(score['high'])}",
+            *_figures(score),
             f"epsilon = {score['own_epsilon']:.6g}"
             if score["own_epsilon"] != "inf"
             else "no guarantee",
@@ -188,12 +187,21 @@ def _scores(scores: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         )
         for score in scores
     ]
-    head = ("metric", "rows", "value", "interval", "its evaluation spent", "in this budget")
-    yield Grid(head, tuple(rows), numbers=frozenset({2}))
+    head = ("rows", "metric", "value", "interval", "its evaluation spent", "in this budget")
+    yield Grid(head, tuple(rows), numbers=frozenset({2, 3}))
 
 
-def _figure(value: float | None) -> str:
-    return "too few rows" if value is None else f"{value:.4g}"
+def _rows(score: Mapping[str, Any]) -> str:
+    """Say which rows a score is of: no fit has learned from rows that were held out."""
+    return f"{score['group']}, held out of the fit" if score["held_out"] else str(score["group"])
+
+
+def _figures(score: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a score and its interval, or that its rows are too few for one."""
+    if score["value"] is None:
+        return "too few rows", ""
+    low, high = ("-" if score[end] is None else f"{score[end]:.4g}" for end in ("low", "high"))
+    return f"{score['value']:.4g}", f"{low} to {high}"
 
 
 def _percent(share: float | None) -> str:

@@ -16,6 +16,10 @@ _WIDTH = 96
 _NUMBER = re.compile(
     r"\d{4}-\d\d-\d\dT[\d:+]+|(?:\b(?:epsilon|delta|mu) = )?\d+(?:\.\d+)?(?:e-?\d+)?(?: %)?"
 )
+# A word as long as this, such as a hash, breaks where its cell ends.
+_LONG = re.compile(r"[^\s<>&;]{24,}")
+# A table of more columns shows each row as a card on a narrow screen.
+_MOST_COLUMNS = 4
 # No colors of the reader's system, no fonts from elsewhere; one printed sheet is A4.
 _STYLE = """
 .dpboost { box-sizing: border-box; max-width: 52rem; margin: 0 auto; padding: 1rem;
@@ -29,16 +33,20 @@ _STYLE = """
 .dpboost dt { font-weight: 600; }
 .dpboost dd { padding-right: 0; }
 .dpboost dd p { margin: 0 0 .4rem; }
-.dpboost dd p:empty { height: 3rem; }
+.dpboost dd p:empty { height: 3rem; border-bottom: 1px solid #1a1f26; }
 .dpboost .whole { white-space: nowrap; }
 .dpboost table { border-collapse: collapse; width: 100%; background: #fff; color: inherit; }
 .dpboost th, .dpboost td { padding: .35rem 1.5rem .35rem 0; border-top: 1px solid #d5dae0;
   text-align: left; vertical-align: top; overflow-wrap: break-word; }
 .dpboost th:first-child { width: 36%; }
+.dpboost table.wide th:first-child { width: auto; }
+.dpboost table.figures { max-width: 42rem; }
+.dpboost table.figures th:first-child { width: auto; }
+.dpboost td .long { overflow-wrap: anywhere; }
 .dpboost th:last-child, .dpboost td:last-child { padding-right: 0; }
 .dpboost .number { text-align: right; }
 .dpboost td.number { white-space: nowrap; }
-.dpboost dl + table { margin-top: 1.75rem; }
+.dpboost dl + table, .dpboost table + table { margin-top: 1.75rem; }
 .dpboost .charts { display: flex; flex-wrap: wrap; gap: 1rem; }
 .dpboost .charts svg { width: 15rem; flex: 1 1 15rem; max-width: 25rem; height: auto; }
 .dpboost .charts text { font: 11px system-ui, sans-serif; fill: #1a1f26; }
@@ -49,12 +57,20 @@ _STYLE = """
   .dpboost dd { border-top: 0; padding-top: 0; }
   .dpboost th, .dpboost td { padding-right: .75rem; }
   .dpboost th:first-child { width: auto; }
+  .dpboost table.wide thead { display: none; }
+  .dpboost table.wide, .dpboost table.wide tbody, .dpboost table.wide tr { display: block; }
+  .dpboost table.wide tr { border-top: 1px solid #d5dae0; padding: .35rem 0; }
+  .dpboost table.wide td { display: grid; grid-template-columns: 40% 1fr; gap: .75rem;
+    border: 0; padding: .05rem 0; text-align: left; white-space: normal; }
+  .dpboost table.wide td:empty { display: none; }
+  .dpboost table.wide td::before { content: attr(data-label); color: #566069; }
 }
 @media print { .dpboost { font-size: 9.5pt; line-height: 1.3; max-width: none; padding: 0; }
   .dpboost h1 { font-size: 14pt; } .dpboost h2 { font-size: 11pt; margin: .6rem 0 .2rem; }
   .dpboost dt, .dpboost dd, .dpboost th, .dpboost td { padding-top: .1rem; padding-bottom: .1rem; }
   .dpboost p, .dpboost dd p { margin: 0 0 .1rem; } .dpboost dd p:empty { height: 2.5rem; }
-  .dpboost dl + table { margin-top: .6rem; }
+  .dpboost dl + table, .dpboost table + table { margin-top: .6rem; }
+  .dpboost h2 { break-after: avoid; } .dpboost dt, .dpboost dd, .dpboost tr { break-inside: avoid; }
   @page { size: A4; margin: 12mm; } }
 """
 
@@ -229,7 +245,13 @@ def _html(block: Block) -> str:
         return "<dl>\n" + "\n".join(rows) + "\n</dl>"
     if isinstance(block, Charts):
         return '<div class="charts">\n' + "\n".join(block.drawings) + "\n</div>"
-    marks = ['class="number"' if k in block.numbers else "" for k in range(len(block.head))]
+    wide = len(block.head) > _MOST_COLUMNS
+    figures = len(block.head) == 2 and bool(block.numbers) and not block.bars
+    kind = ' class="wide"' if wide else ' class="figures"' if figures else ""
+    marks = [
+        'class="number"' * (k in block.numbers) + f' data-label="{escape(name)}"' * wide
+        for k, name in enumerate(block.head)
+    ]
     head = "".join(
         f"<th {mark}>{escape(name)}</th>" for mark, name in zip(marks, block.head, strict=True)
     )
@@ -238,14 +260,19 @@ def _html(block: Block) -> str:
     lines = []
     for number, row in enumerate(block.rows):
         cells = "".join(
-            f"<td {mark}>{escape(cell)}</td>" for mark, cell in zip(marks, row, strict=True)
+            f"<td {mark}>{_LONG.sub(_breaking, escape(cell))}</td>"
+            for mark, cell in zip(marks, row, strict=True)
         )
         if block.bars:
             length = 100 * block.bars[number]
             cells += f'<td width="40%"><span class="bar" style="width: {length:.1f}%"></span></td>'
         lines.append(f"<tr>{cells}</tr>")
     body = "\n".join(lines)
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    return f"<table{kind}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _breaking(word: re.Match[str]) -> str:
+    return f'<span class="long">{word[0]}</span>'
 
 
 def _whole_numbers(text: str) -> str:

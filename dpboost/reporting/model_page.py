@@ -132,7 +132,7 @@ def _scores(model: Any) -> list[Block]:
         rows += [
             (
                 str(group) if position == 0 else "",
-                name,
+                name.replace("_", " "),
                 f"{figure.value:.3g}",
                 f"{figure.low:.3g} to {figure.high:.3g}",
             )

@@ -171,7 +171,12 @@ def assumptions(report: ReportTerms) -> tuple[str, ...]:
     if "taken as public" in report.facts:
         lines.append(f"Taken as public: {report.facts['taken as public']}.")
     if "learned" in report.facts:
-        lines.append(f"Estimated from the rows with part of the budget: {report.facts['learned']}.")
+        declared = str(report.facts.get("declared public", "")).split(", ")
+        learned = [
+            f"{what} of the other columns" if what in declared else what
+            for what in str(report.facts["learned"]).split(", ")
+        ]
+        lines.append(f"Estimated from the rows with part of the budget: {', '.join(learned)}.")
     lines.append("The operating system's random numbers cannot be predicted.")
     return tuple(lines)
 

@@ -29,6 +29,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "cell sizes": ("counts.md",),
     "class counts": ("counts.md",),
     "class labels": ("categories.md",),
+    "column choice": ("column-choice.md",),
     "common feature bound": ("learned-bounds.md",),
     "feature bounds": ("learned-bounds.md",),
     "fine histograms": ("fine-histograms.md",),

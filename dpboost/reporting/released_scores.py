@@ -34,7 +34,11 @@ def scores_record(evaluation: Any, model_sha256: str) -> dict[str, Any]:
             {
                 "metric": name,
                 "group": str(group),
-                **{part: _plain(getattr(figure, part)) for part in ("value", "low", "high")},
+                "held_out": evaluation.held_out,
+                **{
+                    part: None if figure.too_few else _plain(getattr(figure, part))
+                    for part in ("value", "low", "high")
+                },
             }
             for group, figures in blocks.items()
             for name, figure in figures.items()

@@ -26,6 +26,7 @@ from dpboost.trees.workspace import Workspace
 ALL_ROWS = np.empty(0, dtype=np.int32)
 INIT_LIMIT = 1 << 52  # initial scores saturate there, in score units
 NO_WEIGHTS = np.empty(0, dtype=np.int32)
+ROWS_AT_ONCE = 2**18
 
 
 class BoostingState:
@@ -233,6 +234,37 @@ class BoostingState:
             self._sum_some(lookup, sums, gradient_limit)
         return sums
 
+    def cell_sums(
+        self, cells: NDArray[np.uint16], n_cells: int, gradient_limit: float
+    ) -> NDArray[np.int64]:
+        """Return gradient sums by cells of single features, before the first round.
+
+        Parameters
+        ----------
+        cells : ndarray of shape (n_features, 256), uint16
+            Public cell of each bin.
+        n_cells : int
+        gradient_limit : float
+            Public clip of a row's gradient.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_features, n_cells), int64
+        """
+        n_features, n_rows = self.bins.shape
+        sums = np.zeros((len(self.scores), n_features, n_cells), dtype=np.int64)
+        gradients, hessians = np.empty((2, n_cells), dtype=np.int64)
+        for first in range(0, n_rows, ROWS_AT_ONCE):
+            rows = np.arange(first, min(first + ROWS_AT_ONCE, n_rows), dtype=np.int32)
+            packed = self._packed(rows, gradient_limit)
+            for feature in range(n_features):
+                bins, lines = dense_columns(self.bins, np.array([feature]))
+                own = cells[feature][bins[lines[0], rows[0] : rows[-1] + 1]]
+                for words, found in zip(packed, sums[:, feature], strict=True):
+                    lookup_trees.leaf_sums(words, own, gradients, hessians, self.n_threads)
+                    found += gradients
+        return sums
+
     def add(self, values: NDArray[np.int64]) -> None:
         """Add the released leaf values of the last partition to the scores of the round's rows.
 
@@ -315,18 +347,22 @@ class BoostingState:
         leaves = self._round_leaves
         self.update_scores(self._round)
         lookup_trees.find_leaves(bins, self._round, features, steps, table, leaves, self.n_threads)
+        for output, own in enumerate(self._packed(self._round, gradient_limit)):
+            lookup_trees.leaf_sums(own, leaves, sums[0, output], sums[1, output], self.n_threads)
+
+    def _packed(self, rows: NDArray[np.int32], gradient_limit: float) -> NDArray[np.int64]:
+        """Pack the clipped gradients and hessians of some rows, for every output."""
         packed = self.loss.packed_newton(
             self.scores,
             self.labels,
-            self._round,
+            rows,
             gradient_limit=gradient_limit,
             n_threads=self.n_threads,
         )
-        packed *= self.present[self._round]
+        packed *= self.present[rows]
         if len(self.weights):
-            newton.weighted(self.weights, self._round, packed)
-        for output, own in enumerate(packed):
-            lookup_trees.leaf_sums(own, leaves, sums[0, output], sums[1, output], self.n_threads)
+            newton.weighted(self.weights, rows, packed)
+        return packed
 
     def _columns(self) -> BinnedRows:
         """Bins of the round's rows in compact columns; the whole matrix is not copied."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +12,17 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from dpboost._utils.dates import column_in_days, is_date
+from dpboost._utils.displays import aligned, data_frame, html_table
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import refuse
 
 #: Said wherever a look is shown.
 WARNING = "PRIVATE: counted in the rows without noise. Look at it where the rows may be seen, "
 WARNING += "and do not let a schema follow it: a bound that was read off the rows reveals them."
+
+_HEAD = ("column", "what happens", "how often")
+_NOTHING = "Nothing is clipped, dropped or refused."
+_WIDTH = 96
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,19 +66,31 @@ class SchemaCheck:
         return not self.findings
 
     def __repr__(self) -> str:
-        lines = [f"{finding.column}: {finding.text}" for finding in self.findings]
-        return "\n".join([WARNING, "", *(lines or ["Nothing is clipped, dropped or refused."])])
+        lines = aligned([_HEAD, *self._rows]) if self.findings else [_NOTHING]
+        return "\n".join([*textwrap.wrap(WARNING, _WIDTH), "", *lines])
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(finding.column)}</td><td>{html.escape(finding.what)}</td>"
-            f"<td>{html.escape(finding.text)}</td></tr>"
-            for finding in self.findings
-        )
-        return (
-            f"<p><strong>{html.escape(WARNING)}</strong></p><table><tr><th>column</th>"
-            f"<th>what happens</th><th>how often</th></tr>{rows}</table>"
-        )
+        notes = () if self.findings else (_NOTHING,)
+        return html_table(_HEAD, self._rows, caption=WARNING, notes=notes)
+
+    def to_frame(self) -> Any:
+        """Return the findings as a data frame.
+
+        Returns
+        -------
+        DataFrame
+            A line for each, with ``column``, ``what`` and ``text``.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        return data_frame("SchemaCheck", ("column", "what", "text"), self._rows)
+
+    @property
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [(finding.column, finding.what, finding.text) for finding in self.findings]
 
 
 def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any], str]]:
@@ -177,7 +194,7 @@ def _missing_labels() -> Finding:
 def _undeclared(name: str, kind: str) -> Finding:
     if kind == "date":
         return Finding(column=name, what="refused", text="dates without bounds: declare them")
-    text = "no values are listed: they are learned where delta > 0, and refused where it is 0"
+    text = "no values are listed: learned where delta > 0, refused where it is 0"
     return Finding(column=name, what="learned", text=text)
 
 

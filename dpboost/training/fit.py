@@ -74,6 +74,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
 
     # What the recipe makes of all that is public now.
     facts = request.facts(completed, loss, classes, n_rows, budget, ledger)
+    rule = recipe.columns_to_choose if rows.exact_sums else None  # parties have none
     setting = Setting(
         hyper=request.settle(facts),
         loss=loss,
@@ -82,6 +83,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         public=np.random.default_rng(request.public_seed),
         n_threads=effective_n_threads(request.n_jobs),
         weighted=weighting is not None,
+        choice=rule(facts) if rule else None,
     )
     warn_before_trees(seen, classes, setting, request, ledger)
     warn_of_declared(inputs.schema, completed, seen, bins, loss, weighted=request.weights.of_rows)

@@ -400,8 +400,7 @@ def _warn(steps: dict[str, str], asked: dict[str, str]) -> None:
         ]
         warn_user(
             f"One tenth of the privacy budget went into learning {', '.join(learned)}. "
-            "Declare what is public knowledge to save it: "
-            f"schema=Schema({', '.join(f'{name}=...' for name in names)}).",
+            f"Declare what is public knowledge in the schema to save it: {', '.join(names)}.",
             UndeclaredWarning,
         )
 

@@ -22,6 +22,7 @@ from dpboost.audit.delta_audit import lone_category
 from dpboost.growing import boosting_loop as loop
 from dpboost.growing import (
     clipped_leaves,
+    column_choice,
     grower,
     partition_learner,
     selectors,
@@ -36,6 +37,7 @@ from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants
 from dpboost.rows import (
     boosting_state,
+    column_scores,
     gradient_statistics,
     newton_sums,
     node_rows,
@@ -255,6 +257,40 @@ def histograms_of_add_remove():
     return [
         (private_bins, "counts", lambda neighbours, *rest, **more: original(ADD, *rest, **more))
     ]
+
+
+def half_the_range_of_columns():
+    original = column_scores.column_scores
+
+    def mutated(gradient, neighbours):
+        bound = original(gradient, neighbours)
+        return replace(bound, constant=bound.constant // 2)
+
+    return [(column_scores, "column_scores", mutated)]
+
+
+def columns_of_add_remove():
+    original = column_scores.column_scores
+    return [(column_scores, "column_scores", lambda gradient, neighbours: original(gradient, ADD))]
+
+
+def exact_columns():
+    def mutated(self, rows, loss, ledger, budget):
+        query = column_scores.CellSums(
+            cells=self.cells, gradient_limit=self.gradient_limit, n_outputs=loss.n_outputs
+        )
+        scores = np.abs(store_of(rows).exact(query)).sum(axis=(0, 2))
+        self.queue.prefer(np.argsort(scores, kind="stable")[-self.plan.n_first :].tolist())
+        return budget
+
+    return [(column_choice.ColumnChoice, "release", mutated)]
+
+
+def end_of_choices_by_exact_scores():
+    def mutated(self, mechanism, scores, n_columns):
+        return 4 * int(scores._value.max())
+
+    return [(column_choice.ColumnChoice, "_margin", mutated)]
 
 
 def hessians_without_noise():
@@ -738,6 +774,35 @@ MUTATIONS = [
         recipe="best",
         neighbours=REPLACE,
         check="entry cost",
+    ),
+    Mutation(
+        name="half the range of the scores of columns",
+        patches=half_the_range_of_columns,
+        witness="telling columns",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="scores of columns of add/remove under replace",
+        patches=columns_of_add_remove,
+        witness="telling columns",
+        recipe="best",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="end of the choices of columns by exact scores",
+        patches=end_of_choices_by_exact_scores,
+        witness="telling columns",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="columns chosen by their exact scores",
+        patches=exact_columns,
+        witness="telling columns",
+        recipe="best",
+        check="visible output",
     ),
     Mutation(
         name="every row counted among those of no class",

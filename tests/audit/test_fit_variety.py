@@ -20,7 +20,11 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import store_of
 from dpboost.training.objective import OF_TASK
 
-SETTINGS = [(1.0, 1e-6), (1.0, 0.0), (LARGE_EPSILON, 1e-6)]
+SETTINGS = [
+    (1.0, 1e-6),
+    (1.0, 0.0),
+    pytest.param(LARGE_EPSILON, 1e-6, marks=pytest.mark.nightly),
+]
 
 
 @cache

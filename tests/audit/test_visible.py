@@ -155,6 +155,6 @@ def test_the_progress_bar_shows_tree_numbers_only(monkeypatch):
     screen = io.StringIO()
     audit = replay_pair(fit, plain_pair())
     assert audit.violations == ()
-    assert "1 of 2 trees" in texts[0]
+    assert "1 of 2 rounds" in texts[0]
     assert "s/it" not in texts[0]
     assert "it/s" not in texts[0]

@@ -72,6 +72,7 @@ def experiment() -> Experiment:
         ),
         epsilons=(0.5, 2.0),
         splits=(0, 1),
+        title="Accuracy of a trial",
         description="A trial.",
     )
 

@@ -35,7 +35,7 @@ def test_the_commands_train_a_model_that_lightgbm_loads(alone):
     assert "party 0 is 'party0', certificate SHA-256" in alone.log("coordinator")
 
 
-@pytest.mark.parametrize("name", ["party1", "coordinator"])
+@pytest.mark.parametrize("name", ["party1", pytest.param("coordinator", marks=pytest.mark.nightly)])
 def test_who_is_killed_half_way_goes_on(alone, tmp_path, name):
     fit = Deployment(tmp_path / "files", n_trees=4)
     try:

@@ -16,6 +16,7 @@ from benchmarks.harness.claims import (
     UNDECIDED,
     Claim,
     counts,
+    finding,
     judge,
     judged,
     sections,
@@ -133,3 +134,19 @@ def test_a_claim_may_be_about_one_of_several_measures():
     alone = judge(claim(**where), FEW)
     assert judge(claim(measure="m", **where), [*FEW, *other]).mean == alone.mean
     assert judge(claim(measure="nodes", **where), [*FEW, *other]).mean == -alone.mean
+
+
+def test_a_finding_counts_the_claims_of_the_paper_and_ours():
+    rows = rows_of(
+        {"a": {1: [5 + n / 10 for n in range(10)]}, "b": {1: [n / 9 for n in range(10)]}}
+    )
+    paper = [claim(), claim(above="b", below="a")]
+    ours = [claim(ours=True)]
+    assert finding(judged(paper, rows)) == (
+        "Of 2 claims of the paper, 1 is confirmed and 1 refuted."
+    )
+    assert finding(judged(ours, rows)) == "The one claim of our own is confirmed."
+    assert finding(judged([*ours, claim(), claim()], rows)) == (
+        "All 2 claims of the paper are confirmed; the one claim of our own is confirmed."
+    )
+    assert finding([]) == ""

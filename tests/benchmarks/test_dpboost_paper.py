@@ -92,11 +92,13 @@ def paper(counting):
     )
     return PaperRun(
         name="figure2",
+        title="A figure",
         description="A figure.",
         plan=plan,
         quick=dataclasses.replace(plan, sets=("adult",)),
         measure=counting,
         page=lambda rows: [f"{len(rows)} results"],
+        finding=lambda rows: "",
     )
 
 
@@ -281,7 +283,7 @@ def test_a_small_run_of_each(name, tmp_path):
     )
     small = dataclasses.replace(run, quick=plan).run(FakeRows())
     page = carry_out(small, tmp_path, Request(quick=True), progress=False)
-    assert f"# {name}-quick" in page
+    assert page.startswith(f"# {run.title}\n\n**")
     assert "## How" in page
     assert "nan" not in page
     if run.panels is not None:

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.harness import run as harness
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, curves, from_text, pick, to_text, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, carry_out, page_of
 from benchmarks.harness.store import Store
@@ -147,9 +148,12 @@ class Measures:
     def run(self, **more):
         return Run(
             name="trial",
+            title="Accuracy of a trial",
+            group=Group.ACCURACY,
             description="A trial.",
             plan=self.plan,
             body=lambda results: [f"{len(results.rows)} results"],
+            finding=lambda results: f"The first value is {results.rows[0].value:g}.",
             **more,
         )
 
@@ -163,6 +167,8 @@ def test_a_run_leaves_its_files_and_is_measured_anew(measures, tmp_path):
     page = carry_out(measures.run(), tmp_path, progress=False)
     assert {path.name for path in tmp_path.iterdir()} == {"trial.csv", "trial.md"}
     assert (tmp_path / "trial.md").read_text(encoding="utf-8") == page
+    assert page.startswith("# Accuracy of a trial\n\n**The first value is 0.**\n\nA trial.\n")
+    assert "* Name: `trial`; every number: [trial.csv](trial.csv)\n" in page
     for words in ("A trial.", "4 results", "* a set: it is too large", "`python -m benchmarks run"):
         assert words in page
     carry_out(measures.run(), tmp_path, progress=False)

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import https_cost
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="no CPU time of children there")
 def test_it_is_measured_and_written(monkeypatch, tmp_path, capsys):
     arguments = ["--rows", "100", "--features", "2", "--rounds", "2", "--folder", str(tmp_path)]

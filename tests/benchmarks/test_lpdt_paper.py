@@ -58,10 +58,16 @@ def test_a_run_leaves_its_results_and_a_page(tmp_path):
     module = SimpleNamespace(
         measure=lambda repeat: [row(repeat, 1.0 + repeat)],
         page=lambda rows: [f"{len(rows)} rows, {mean_of(rows, method='m'):1}"],
+        finding=lambda rows: f"The last value is {rows[-1].value:g}.",
         __name__="json",
     )
     paper = LocalPaper(
-        name="trial", description="A trial.", module=figure4, repeats=2, quick_repeats=1
+        name="trial",
+        title="A trial",
+        description="A trial.",
+        module=figure4,
+        repeats=2,
+        quick_repeats=1,
     )
     object.__setattr__(paper, "module", module)
     with pytest.MonkeyPatch.context() as patch:

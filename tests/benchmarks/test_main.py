@@ -10,7 +10,8 @@ pytest.importorskip("pandas")
 from benchmarks import __main__ as command_line
 from benchmarks.__main__ import main
 from benchmarks.errors import BenchmarkError
-from benchmarks.harness.claims import Claim, judged, sections
+from benchmarks.harness.claims import Claim, finding, judged, sections
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result
 from benchmarks.harness.run import Plan, Request, Run, Unit
 from benchmarks.problems import PROBLEMS
@@ -38,6 +39,18 @@ def test_the_short_list_is_one_screen_with_every_run_under_its_paper(capsys):
     for paper, name in HEADLINES.items():
         head = next(k for k, line in enumerate(shown) if line.startswith(paper))
         assert f"{name}*" in shown[head + 1].split()
+
+
+@pytest.mark.parametrize("group", Group, ids=lambda group: group.word)
+def test_the_list_of_a_group_is_one_screen_of_titles(group, capsys):
+    assert main(["list", group.word]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == group.value
+    assert len(shown) <= 40
+    assert max(map(len, shown)) <= 160
+    for run in runs().values():
+        lines = [line for line in shown if line.split()[0] == run.name and run.title in line]
+        assert len(lines) == (run.group is group), run.name
 
 
 def test_help_of_a_run_describes_it(capsys):
@@ -102,9 +115,12 @@ def trial(monkeypatch):
 
     run = Run(
         name="trial",
+        title="Accuracy of a trial",
+        group=Group.ACCURACY,
         description="A trial.",
         plan=plan,
         body=lambda results: [f"{len(results.rows)} results"],
+        finding=lambda results: f"The first value is {results.rows[0].value:g}.",
         draw=lambda results: b"an image",
     )
     monkeypatch.setattr(command_line, "runs", lambda: {"trial": run})
@@ -152,9 +168,12 @@ def test_a_run_with_claims_ends_with_its_verdict_and_without_warnings(
 
     run = Run(
         name="trial",
+        title="Accuracy of a trial",
+        group=Group.ACCURACY,
         description="A trial.",
         plan=lambda request: Plan(units=[Unit(name="u", settings="", measure=measure)]),
         body=lambda results: sections(judged([claim], results.rows)),
+        finding=lambda results: finding(judged([claim], results.rows)),
         draw=lambda results: b"an image",
     )
     monkeypatch.setattr(command_line, "runs", lambda: {"trial": run})

@@ -226,6 +226,7 @@ def test_a_page_and_its_files(tmp_path):
     paper = Paper(
         name="paper",
         title="A paper",
+        description="Figures of a paper.",
         axes={"figure 1": "rows", "figure 2": "epsilon"},
         pieces=lambda quick, repeats: (
             Piece(name=str(repeat), measure=toy, arguments=("figure 1", repeat))
@@ -239,16 +240,19 @@ def test_a_page_and_its_files(tmp_path):
             replace(next(toy("figure 1", 0)), measure="published accuracy", value=0.75)
         ],
     )
-    page = carry_out(paper.run(), tmp_path, Request(quick=True), progress=False)
+    full = carry_out(paper.run(), tmp_path / "full", Request(), progress=False)
+    assert "| nobody looked | figure 2 | 0 |  |  | not measured |" in full
+    page = carry_out(paper.run(), tmp_path / "quick", Request(quick=True), progress=False)
     assert "| a above b | figure 1 | 2 |" in page
-    assert "| nobody looked | figure 2 | 0 |  |  | not measured |" in page
+    # The short form leaves claims out on purpose, and lists what it has measured.
+    assert "nobody looked" not in page
     assert "| a | 0.600 ± 0.100 |" in page
     assert "| paper: a | 0.750 |" in page
     assert "standard error of 2 repeats" in page
-    assert {path.name for path in tmp_path.iterdir()} == {
+    assert {path.name for path in (tmp_path / "quick").iterdir()} == {
         f"paper-quick.{kind}" for kind in ("csv", "md", "png")
     }
-    assert page_of(paper.run(), read(tmp_path / "paper-quick.csv")) == page
+    assert page_of(paper.run(), read(tmp_path / "quick" / "paper-quick.csv")) == page
 
 
 def test_methods_of_two_kinds_have_panels_of_their_own(monkeypatch):
@@ -257,6 +261,7 @@ def test_methods_of_two_kinds_have_panels_of_their_own(monkeypatch):
     paper = Paper(
         name="paper",
         title="A paper",
+        description="Figures of a paper.",
         axes={"figure 1": "rows", "figure 2": "rows"},
         pieces=lambda quick, repeats: iter(()),
         claims=list,

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from benchmarks.experiments import Comparison, Target
+from benchmarks.experiments import Comparison, Method, Target
 from benchmarks.rows import Cell, Row
-from benchmarks.summary import Summary, summarise
-from benchmarks.verdicts import comparison_lines, target_lines, verdict
+from benchmarks.summary import Summary, listed, span, summarise
+from benchmarks.verdicts import comparison_lines, finding, target_lines, verdict
 
 
 def rows_of(method, epsilon, values, seconds=1.0):
@@ -101,3 +101,65 @@ def test_times_are_compared_by_their_medians(experiment, bench):
 
 def test_a_summary_of_one_value_has_no_error():
     assert f"{summarise([1.0]):2}" == "1.00"
+
+
+def said(experiment, bench, rows):
+    return finding([row for own in rows for row in own], experiment, bench.problems)
+
+
+def test_a_finding_is_how_the_first_private_method_stands(experiment, bench):
+    plain = dataclasses.replace(experiment.methods[0], library="constant")
+    one = dataclasses.replace(
+        experiment, epsilons=(1.0, 2.0), methods=(plain, experiment.methods[1])
+    )
+    rows = [rows_of("constant", None, [3.0, 3.2])]
+    rows += [rows_of("shifted", epsilon, [2.8, 3.1]) for epsilon in (1.0, 2.0)]
+    assert said(one, bench, rows) == (
+        "Shifted is at least as good as a constant prediction in 2 of 2 comparisons (a table at "
+        "an epsilon), and worse beyond two standard errors in 0 of them."
+    )
+
+
+def test_a_finding_says_what_privacy_costs_and_names_peers(experiment, bench):
+    methods = (
+        Method(name="best", library="fake", settings={"recipe": "best"}),
+        Method(name="best, pure epsilon", library="fake", settings={"recipe": "best"}),
+        Method(name="other", library="fake"),
+        Method(name="LightGBM", library="lightgbm_np", private=False),
+    )
+    target = Target(problem="ramp", method="best", epsilon=1.0, value=2.5)
+    many = dataclasses.replace(experiment, methods=methods, epsilons=(1.0, 2.0), targets=(target,))
+    rows = [rows_of("LightGBM", None, [2.0, 2.0])]
+    for epsilon, other in ((1.0, [3.1, 3.3]), (2.0, [1.0, 1.1])):
+        rows += [rows_of("best", epsilon, [3.0, 3.0]), rows_of("other", epsilon, other)]
+    assert said(many, bench, rows) == (
+        "`best` is at least as good as other in 1 of 2 comparisons (a table at an epsilon), and "
+        "worse beyond two standard errors in 1 of them; at epsilon 1 `best` differs from LightGBM "
+        "without privacy by +50.0 % in RMSE; 0 of 1 target figures are met."
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"measure": "seconds"}, "Shifted takes 2.00 times as long to fit as constant."),
+        ({}, "Shifted has RMSE 3.0000 ± 0.0000 where constant has 4.0000 ± 0.0000 (ramp, "),
+        ({"margin": 0.5}, "Shifted is at most 0.5 worse than constant in 2 of 2 comparisons."),
+        (
+            {"margin": 0.5, "two_sided": True},
+            "Shifted is within 0.5 of constant in 0 of 2 comparisons.",
+        ),
+    ],
+)
+def test_a_finding_says_what_was_asked(experiment, bench, more, words):
+    comparison = Comparison(method="shifted", reference="constant", **more)
+    epsilons = (0.5, 2.0) if "margin" in more else (0.5,)
+    own = dataclasses.replace(experiment, comparisons=(comparison,), epsilons=epsilons)
+    rows = [rows_of("constant", None, [4.0, 4.0])]
+    rows += [rows_of("shifted", epsilon, [3.0, 3.0], seconds=2.0) for epsilon in epsilons]
+    assert said(own, bench, rows).startswith(words)
+
+
+def test_a_list_and_a_span_are_as_long_as_they_must_be():
+    assert [listed(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert [span(numbers, ".1f") for numbers in ((2.0, 1.0), (1.01, 1.02))] == ["1.0 to 2.0", "1.0"]

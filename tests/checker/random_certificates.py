@@ -19,7 +19,7 @@ NORMS = {"discrete Laplace": "l1", "discrete Gaussian": "l2"}
 MECHANISMS = {
     "epsilon": ("discrete Laplace", "exponential mechanism", "permute-and-flip"),
     "rho": ("discrete Laplace", "exponential mechanism", "permute-and-flip", "discrete Gaussian"),
-    "mu squared": ("discrete Gaussian",),
+    "mu squared": ("discrete Gaussian", "exponential mechanism"),
 }
 REASONS = ("random assignment", "holdout", "nodes by content")
 FOLDS = "all children but the cheapest"
@@ -33,6 +33,8 @@ def cost_of_line(line: dict[str, Any], measure: str) -> Fraction:
     epsilon = Fraction(*line["noise"]) * line["constant"]
     if measure == "epsilon":
         return epsilon
+    if measure == "mu squared":
+        return epsilon**2 * Fraction(355, 113) / 8
     return epsilon**2 / (8 if line["mechanism"] == "exponential mechanism" else 2)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import json
+import math
 import subprocess
 import sys
 import warnings
@@ -82,7 +83,13 @@ def test_it_is_one_file_of_the_standard_library():
 
 def test_its_table_knows_every_label():
     known = set(checker.LEAST) | set(checker.CHOICES)
-    unknown = {"change of the loss", "conformal balance", "leaf sums", "leaf values"}
+    unknown = {
+        "change of the loss",
+        "column choice",
+        "conformal balance",
+        "leaf sums",
+        "leaf values",
+    }
     # Reports of devices have no ledger.
     assert known | unknown | {"reports"} == set(PAGES)
 
@@ -503,6 +510,7 @@ def test_the_cost_of_a_line_is_what_the_textbook_says():
     line = {"mechanism": "exponential mechanism", "noise": [1, 100], "constant": 50}
     assert cost_of_line(line, "epsilon") == Fraction(1, 2)
     assert cost_of_line(line, "rho") == Fraction(1, 32)
+    assert cost_of_line(line, "mu squared") == pytest.approx(math.pi / 32)
     line = {"mechanism": "discrete Gaussian", "noise": [100], "constant": 50}
     assert (cost_of_line(line, "rho"), cost_of_line(line, "mu squared")) == (
         Fraction(1, 8),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,3 +128,19 @@ def test_actions_are_pinned_by_commit():
     assert used
     pinned = re.compile(r" +- uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+")
     assert [line for line in used if not pinned.fullmatch(line)] == []
+
+
+def test_free_threaded_python_is_refused_before_anything_is_built(tmp_path):
+    program = (
+        "import runpy, sys, sysconfig\n"
+        "sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1\n"
+        "sys.argv = ['setup.py', 'build_ext']\n"
+        f"runpy.run_path({str(ROOT / 'setup.py')!r}, run_name='__main__')\n"
+    )
+    # Elsewhere than in the checkout, so that a build would find no sources.
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "dpboost is not built for free-threaded Python" in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -41,6 +41,7 @@ HERE = (
     "dpboost parity --kind refused",
     "dpboost party --new-identity identity0",
     "python -m benchmarks list",
+    "python -m benchmarks list accuracy",
     'python -m timeit -s "from dpboost.federated.secagg.secret_shares import PRIME, values"'
     ' "values([PRIME - 1] * 26, 50)"',
 )
@@ -134,6 +135,12 @@ ELSEWHERE = {
         "tests/unit/reporting/test_certificate.py::test_a_run_is_taken_into_a_file"
     ),
     r"python -m pytest --replay": ".ci/nightly replay",
+    r"dpboost compact .*": (
+        "tests/unit/compacting/test_compact.py"
+        "::test_the_command_writes_a_text_that_its_transcript_gives_again"
+    ),
+    r"python -m benchmarks lightgbm-suite FOLDER": ".ci/nightly suite",
+    r"python -m tests\.mutants (map|run|page)": ".ci/nightly mutants",
     r"python -m benchmarks\.timing_leak": (
         "tests/benchmarks/test_timing_leak.py::test_everything_is_measured_and_written"
     ),
@@ -155,7 +162,7 @@ ELSEWHERE = {
         "tests/install/test_first_hour.py::test_a_model_in_at_most_five_commands_and_five_minutes"
     ),
     r"\.ci/sanitize": ".ci/nightly sanitize",
-    r"bash \.ci/release vVERSION": ".ci/nightly release",
+    r"bash \.ci/release vVERSION benchmarks/results/release\.txt": ".ci/nightly release",
     r"python -m tests\.stored": (
         "tests/integration/test_stored_formats.py::test_there_are_stored_files"
     ),

@@ -53,13 +53,10 @@ def test_example(path, tmp_path):
         assert word in done.stdout
     if path.stem in FILES:
         assert (tmp_path / FILES[path.stem]).stat().st_size > 0
-
-
-def test_the_audit_shows_a_positive_bound(tmp_path):
-    done = run(next(path for path in EXAMPLES if path.stem == "02_audit"), tmp_path)
-    bound = re.search(r"black box: epsilon >= ([0-9.]+)", done.stdout)
-    assert bound is not None, done.stderr
-    assert 0 < float(bound[1]) <= 1
+    if path.stem == "02_audit":  # the bound of the attacks is positive
+        bound = re.search(r"black box: epsilon >= ([0-9.]+)", done.stdout)
+        assert bound is not None
+        assert 0 < float(bound[1]) <= 1
 
 
 @pytest.mark.parametrize("options", [("2000", "1"), ("300", "8")])

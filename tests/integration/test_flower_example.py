@@ -36,6 +36,7 @@ def federation(tmp_path):
         found.stop()
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_a_network_of_processes_gives_the_model_of_one_process(federation, tmp_path):
     with ProcessWatch(federation.processes) as watch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from importlib import import_module
@@ -24,6 +25,7 @@ def extensions(monkeypatch):
         "glossary_links",
         "parameter_ranges",
         "stacked_tables",
+        "mathml",
     ):
         sys.modules.pop(name, None)
 
@@ -179,13 +181,34 @@ def test_a_wide_table_names_the_column_of_each_cell():
         body = f"<thead><tr>{head}</tr></thead><tbody><tr>{row}</tr></tbody>"
         return f'<table class="table">{body}</table>'
 
-    assert stacked(table(3)) == table(3)
+    assert stacked(table(2)) == table(2)
     found = stacked(f"before {table(4)} after")
     assert found.startswith('before <table class="stacked table">')
     assert found.endswith("</table> after")
     assert [f'<td data-label="c{k} &amp;"><p>{k}</p>' in found for k in range(4)] == [True] * 4
     merged = table(4).replace("<td>", '<td colspan="2">', 1)
     assert stacked(merged) == merged
+
+
+def test_the_list_of_versions_names_folders_beside_each_other():
+    names = json.loads((DOCS / "_static" / "versions.json").read_text(encoding="utf-8"))
+    assert dpboost.__version__ in names
+    assert not [name for name in names if set(name) & set("/:\\")]
+    script = (DOCS / "_static" / "versions.js").read_text(encoding="utf-8")
+    assert re.findall(r'"(\S+json)"', script) == ["../versions.json", "_static/versions.json"]
+
+
+def test_formulas_of_the_pages_are_set_as_mathematics():
+    pytest.importorskip("docutils")
+    from mathml import _markup
+
+    found = 0
+    for path in sorted(DOCS.glob("*/*.md")):
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.S)
+        for block, inline in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", text, re.S):
+            assert "<math" in _markup((block or inline).strip(), block=bool(block)), path.name
+            found += 1
+    assert found > 200
 
 
 @pytest.mark.parametrize(

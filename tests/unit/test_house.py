@@ -36,6 +36,7 @@ RAW = {
     # The store behind a handle.
     "store_of": {
         "dpboost.privacy.private_categories",
+        "dpboost.rows.column_scores",
         "dpboost.rows.gradient_statistics",
         "dpboost.rows.tree_statistics",
     },
@@ -44,6 +45,7 @@ RAW = {
     # Exact sums over all rows: wrapped as `Sensitive` at once, or a score computed from them.
     "exact": {
         "dpboost.privacy.queries",
+        "dpboost.rows.column_scores",
         "dpboost.rows.gradient_statistics",
         "dpboost.rows.tree_statistics",
     },
@@ -63,7 +65,8 @@ RAW = {
     # A function of what a `Sensitive` hides.
     "map": {
         "dpboost.rows.class_statistics",
-        # Picks columns of scores.
+        # Pick columns of scores.
+        "dpboost.rows.column_scores",
         "dpboost.growing.class_selectors",
         # A method of pandas.
         "dpboost.data.declared_types",
@@ -363,6 +366,7 @@ OTHER_INTEGERS = {
     "dpboost.privacy.mechanisms": "released integers, for the audit",
     "dpboost.privacy.stability_histogram": "counts by Python",
     "dpboost.privacy.randomness": "random words",
+    "dpboost.rows.column_scores": "public cells of bins, NumPy's integers",
     "dpboost.rows.boosting_state": "the public start of a loss, Python's integers",
     "dpboost.training.fitted_model": "the public start of a loss, Python's integers",
     "dpboost.training.private_bins": "public positions of features",

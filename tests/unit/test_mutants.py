@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
 
 import dpboost
+from tests.mutants import __main__ as command
 from tests.mutants.kernels import KERNEL_MUTANTS, changed
-from tests.mutants.rules import RULES, mutants, places, planted
+from tests.mutants.rules import RULES, Mutant, mutants, places, planted
 from tests.mutants.tracing import traced
 
 SOURCES = {
@@ -56,6 +58,37 @@ def test_kernels_have_each_line_that_is_changed():
     for mutant in KERNEL_MUTANTS:
         source = (root / "cython_ext" / mutant.source).read_text()
         assert changed(mutant, root) != source, mutant.key
+
+
+def test_every_survivor_is_explained_and_nothing_else():
+    survivors = {key for key, result in command.kept().items() if result["state"] != "seen"}
+    reasons = json.loads(command.EXPLAINED.read_text())
+    assert set(reasons) == survivors
+    assert all(reasons.values())
+
+
+def test_all_cases_of_the_file_that_is_named_like_the_module_are_tried():
+    found = {
+        "lines": {"dpboost.rows.sums:7": ["t/test_sums.py::test_a[1]", "t/test_other.py::test_b"]},
+        "seconds": {
+            "t/test_other.py::test_b": 0.1,
+            "t/test_sums.py::test_a[1]": 0.2,
+            "t/test_sums.py::test_a[2]": 0.3,
+            "t/test_sums.py::test_c": 0.1,
+        },
+    }
+
+    def tests(module, line):
+        mutant = Mutant(rule="skip a clip", module=module, line=line, number=0, text="x")
+        return command.tests_of(mutant, found)
+
+    assert tests("dpboost.rows.sums", 7) == [
+        ["t/test_sums.py::test_a"],
+        ["t/test_other.py::test_b"],
+        [],
+    ]
+    assert tests("dpboost.rows.other", 1) == [["t/test_other.py::test_b"], [], []]
+    assert tests("dpboost.rows.nothing", 1) == [[], [], []]
 
 
 @pytest.mark.nightly

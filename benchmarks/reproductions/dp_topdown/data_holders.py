@@ -226,7 +226,9 @@ def _curves(name: str, figures: tuple[str, ...], more: str, sets: tuple[str, ...
     told = f"{', '.join(figure[-1] for figure in figures[:-1])} and {figures[-1][-1]}"
     return Paper(
         name=name,
-        title=f"Wang, Dick and Balcan 2020, figures {told}, four data holders{more}",
+        title=f"DP-TopDown paper, figures {told}: accuracy of one tree of four data holders{more}",
+        description="Wang, Dick and Balcan 2020: accuracy on held-out and on training rows against "
+        "alpha and the share of the leaves, and the size of the trees, with four data holders.",
         axes={figure: AXES[figure] for figure in figures},
         pieces=partial(
             pieces, (("figure 1", leaf_shares, shared), ("figure 2", privacy_curves, sets))
@@ -244,14 +246,18 @@ PAPERS = (
     _curves("federated-topdown-large", ("figure 2", "figure 5"), ", large tables", LARGE_SETS),
     Paper(
         name="federated-topdown-shares",
-        title="Wang, Dick and Balcan 2020, figure 4, four data holders",
+        title="DP-TopDown paper, figure 4: share of the budget for the leaves, four data holders",
+        description="Wang, Dick and Balcan 2020: accuracy against the share of the budget that the "
+        "leaves get, on the other data sets, with four data holders.",
         axes={"figure 4": AXES["figure 1"]},
         pieces=partial(pieces, (("figure 4", leaf_shares, OTHER_SMALL_SETS),)),
         claims=lambda: list(holder_claims.share_claims("figure 4", OTHER_SMALL_SETS)),
     ),
     Paper(
         name="federated-topdown-rows",
-        title="Wang, Dick and Balcan 2020, figures 3 and 6, four data holders",
+        title="DP-TopDown paper, figures 3 and 6: accuracy against rows, four data holders",
+        description="Wang, Dick and Balcan 2020: accuracy on held-out and on training rows against "
+        "alpha for several sizes of the training set, with four data holders.",
         axes={figure: AXES[figure] for figure in ("figure 3", "figure 6")},
         pieces=partial(pieces, (("figure 3", training_sizes, SMALL_SETS),)),
         claims=lambda: list(holder_claims.size_claims(SMALL_SETS)),

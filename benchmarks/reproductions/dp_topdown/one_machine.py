@@ -300,7 +300,9 @@ def other_pieces(quick: bool, repeats: int | None) -> Iterator[Piece]:
 PAPERS = (
     Paper(
         name="dp-topdown",
-        title="Wang, Dick and Balcan 2020, figures 1 to 3, 5 and 6, one machine",
+        title="DP-TopDown paper, figures 1 to 3, 5 and 6: accuracy of one tree on one machine",
+        description="Wang, Dick and Balcan 2020: accuracy on held-out and on training rows against "
+        "alpha, the share of the leaves and the number of rows, and the size of the trees.",
         axes=AXES,
         pieces=partial(pieces, SETS),
         claims=partial(claims, SETS, SMALL_SETS),
@@ -308,7 +310,9 @@ PAPERS = (
     ),
     Paper(
         name="dp-topdown-large",
-        title="Wang, Dick and Balcan 2020, figures 2 and 5, one machine, large tables",
+        title="DP-TopDown paper, figures 2 and 5: accuracy of one tree on large tables",
+        description="Wang, Dick and Balcan 2020: accuracy on held-out and on training rows against "
+        "alpha, and the size of the trees, on KDD Cup and MNIST.",
         axes={figure: AXES[figure] for figure in ("figure 2", "figure 5")},
         pieces=partial(pieces, LARGE_SETS),
         claims=partial(claims, LARGE_SETS),
@@ -316,7 +320,9 @@ PAPERS = (
     ),
     Paper(
         name="dp-topdown-shares",
-        title="Wang, Dick and Balcan 2020, figure 4, one machine",
+        title="DP-TopDown paper, figure 4: share of the budget for the leaves",
+        description="Wang, Dick and Balcan 2020: accuracy against the share of the budget that the "
+        "leaves get, on the other data sets, on one machine.",
         axes={"figure 4": AXES["figure 1"]},
         pieces=other_pieces,
         claims=partial(share_claims, "figure 4", OTHER_SETS),

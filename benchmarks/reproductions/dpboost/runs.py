@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from benchmarks.errors import DataFileError
 from benchmarks.harness import run as harness
+from benchmarks.harness.groups import Group
 from benchmarks.harness.page import SEPARATOR
 from benchmarks.harness.results import Result, Results
 from benchmarks.harness.run import Request, Run, Unit
@@ -98,24 +99,28 @@ class PaperRun:
 
     Attributes
     ----------
-    name, description : str
+    name, title, description : str
     plan, quick : Plan
         In full and in the short form.
     measure : callable
         ``measure(job, data, plan)``: the results of one fit.
     page : callable
         ``page(rows)``: lines of Markdown.
+    finding : callable
+        ``finding(rows)``: a sentence.
     panels : callable, optional
         ``panels(rows)``: of the image.
     timed : bool
     """
 
     name: str
+    title: str
     description: str
     plan: Plan
     quick: Plan
     measure: Measure
     page: Callable[[Sequence[Result]], list[str]]
+    finding: Callable[[Sequence[Result]], str]
     panels: Callable[[Sequence[Result]], list[Panel]] | None = None
     timed: bool = False
 
@@ -124,9 +129,12 @@ class PaperRun:
         rows = rows or Rows()
         return Run(
             name=self.name,
+            title=self.title,
+            group=Group.PAPERS,
             description=self.description,
             plan=lambda request: self._plan(request, rows),
             body=lambda results: self.page(results.rows),
+            finding=lambda results: self.finding(results.rows),
             draw=None if self.panels is None else self._draw,
             timed=self.timed,
         )
@@ -199,6 +207,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
         for run in (
             PaperRun(
                 name="figure2",
+                title="DPBoost paper, figures 2, 5 and 6: error against epsilon",
                 description="Figures 2, 5 and 6 of the DPBoost paper: errors against epsilon, 50 "
                 "trees in one ensemble, and with 20 and 40 trees as in its appendix.",
                 plan=Plan(
@@ -225,10 +234,13 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                 ),
                 measure=curves.measure,
                 page=curves.page_2,
+                finding=curves.finding_2,
                 panels=curves.panels_2,
             ),
             PaperRun(
                 name="figure3",
+                title="DPBoost paper, figure 3: error against the number of trees, "
+                "50 in an ensemble",
                 description="Figure 3 of the DPBoost paper: errors against the number of trees, in "
                 "ensembles of 50 trees with epsilon 5 each, 20 in full; the others have the same "
                 "in all.",
@@ -251,10 +263,13 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                 ),
                 measure=curves.measure,
                 page=curves.page_3,
+                finding=curves.finding_3,
                 panels=curves.panels_3,
             ),
             PaperRun(
                 name="figure3-code",
+                title="DPBoost paper, figure 3: error of its released code against the number of "
+                "trees",
                 description="Figure 3 of the DPBoost paper with its released code, whose two "
                 "branches are written again for these curves: not private, whatever the epsilon.",
                 plan=Plan(
@@ -277,11 +292,14 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                 ),
                 measure=curves.measure,
                 page=curves.page_3,
+                finding=curves.finding_of_code,
                 panels=curves.panels_3,
             ),
             *(
                 PaperRun(
                     name=name,
+                    title=f"DPBoost paper, figure {name[-1]}: error against the number of trees, "
+                    f"{size} in an ensemble",
                     description=f"Figure {name[-1]} of the DPBoost paper: as figure 3, with "
                     f"{size} trees in an ensemble and epsilon 5 for each, {1000 // size} in full.",
                     plan=Plan(
@@ -304,12 +322,14 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     ),
                     measure=curves.measure,
                     page=curves.page_3,
+                    finding=curves.finding_3,
                     panels=curves.panels_3,
                 )
                 for name, size in (("figure7", 20), ("figure8", 40))
             ),
             PaperRun(
                 name="figure4",
+                title="DPBoost paper, figure 4: error with and without leaf clipping",
                 description="Figure 4 of the DPBoost paper: with and without geometric leaf "
                 "clipping, 50 trees in one ensemble.",
                 plan=Plan(
@@ -326,10 +346,12 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                 ),
                 measure=curves.measure,
                 page=curves.page_4,
+                finding=curves.finding_4,
                 panels=curves.panels_2,
             ),
             PaperRun(
                 name="table2",
+                title="DPBoost paper, table 2: time of a tree",
                 description="Table 2 of the DPBoost paper: time of a tree beside LightGBM.",
                 plan=Plan(
                     sets=_ALL,
@@ -349,10 +371,12 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                 ),
                 measure=table2.measure,
                 page=table2.page,
+                finding=table2.finding,
                 timed=True,
             ),
             PaperRun(
                 name="table3",
+                title="DPBoost paper, table 3: rows that the gradient filter drops",
                 description="Table 3 of the DPBoost paper: rows that the gradient filter drops. "
                 "Not private: counted on public rows.",
                 plan=Plan(
@@ -366,6 +390,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                 ),
                 measure=table3.measure,
                 page=table3.page,
+                finding=table3.finding,
             ),
         )
     }

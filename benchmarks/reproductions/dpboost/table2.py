@@ -10,7 +10,7 @@ from benchmarks.reproductions.dpboost.methods import METHODS, fit_model
 from benchmarks.reproductions.dpboost.plan import Plan, fold_rows
 from benchmarks.reproductions.dpboost.rows import Job, n_trees_of, present
 from benchmarks.reproductions.dpboost.sets import SETS, Data
-from benchmarks.summary import table
+from benchmarks.summary import span, table
 
 SECONDS_A_TREE = "seconds a tree"
 #: Seconds a tree in the paper, DPBoost and NP, with ten cores.
@@ -44,8 +44,21 @@ def measure(job: Job, data: Data, plan: Plan) -> list[Result]:
     return [job.result(SECONDS_A_TREE, seconds / job.n_trees)]
 
 
-def page(rows: Sequence[Result]) -> list[str]:
-    """Return medians, their ratio, and the paper's."""
+def finding(rows: Sequence[Result]) -> str:
+    """Return how long a tree takes, as multiples of LightGBM's."""
+    body = _lines(rows)
+    ratios = span((float(line[3]) for line in body), ".2f")
+    return (
+        f"A tree of DPBoost takes {ratios} times as long as one of LightGBM, at most the paper's "
+        f"ratio on {_faster(body)} of {len(body)} sets."
+    )
+
+
+def _faster(body: Sequence[Sequence[str]]) -> int:
+    return sum(float(line[3]) <= float(line[6]) for line in body)
+
+
+def _lines(rows: Sequence[Result]) -> list[list[str]]:
     body = []
     for name in present(rows):
         mine = pick(rows, data=name)
@@ -60,15 +73,20 @@ def page(rows: Sequence[Result]) -> list[str]:
                 *((f"{theirs[0]:g}", f"{theirs[1]:g}", f"{theirs[0] / theirs[1]:.2f}")),
             ]
         )
+    return body
+
+
+def page(rows: Sequence[Result]) -> list[str]:
+    """Return medians, their ratio, and the paper's."""
+    body = _lines(rows)
     header = ["set", "DPBoost", "NP", "ratio", "paper: DPBoost", "paper: NP", "paper: ratio"]
-    faster = sum(float(line[3]) <= float(line[6]) for line in body)
     notes = [f"* {name}: {SETS[name].note}." for name in (line[0] for line in body)]
     return [
         f"Seconds a tree: median wall time of a fit of {n_trees_of(rows)} trees, bins included, on "
         "the training rows of a fold, over the number of trees; DPBoost and LightGBM in turn in "
         "one process with one thread each, squared loss, same depth and bins. The paper has ten "
         "cores and larger sets, so compare ratios. "
-        f"Ours is at most the paper's on {faster} of {len(body)} sets.",
+        f"Ours is at most the paper's on {_faster(body)} of {len(body)} sets.",
         "",
         *table(header, body),
         "",

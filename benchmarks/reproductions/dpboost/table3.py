@@ -18,7 +18,7 @@ from benchmarks.reproductions.dpboost.methods import METHODS, fit_model, staged_
 from benchmarks.reproductions.dpboost.plan import Plan, fold_rows
 from benchmarks.reproductions.dpboost.rows import Job, n_trees_of, present
 from benchmarks.reproductions.dpboost.sets import SETS, Data
-from benchmarks.summary import table
+from benchmarks.summary import listed, table
 
 ROWS = "training rows"
 FILTERED = "share filtered"
@@ -57,6 +57,21 @@ def measure(job: Job, data: Data, plan: Plan) -> list[Result]:
         job.result(EVER, np.mean(np.any(dropped, axis=0))),
         job.result(FROM_MEAN, np.mean(np.abs(labels.mean() - labels) > half_width)),
     ]
+
+
+def finding(rows: Sequence[Result]) -> str:
+    """Return how many rows the filter drops at most."""
+    most: dict[float, float] = {}
+    for epsilon in sorted({row.epsilon for row in rows if row.epsilon is not None}, reverse=True):
+        own = pick(rows, epsilon=epsilon)
+        most[epsilon] = max(
+            statistics.fmean(values(own, data=name, measure=EVER)) for name in present(own)
+        )
+    said = [
+        f"{share:.1%} " + ("without noise" if math.isinf(epsilon) else f"at epsilon {epsilon:g}")
+        for epsilon, share in most.items()
+    ]
+    return f"On the worst set, so many rows are dropped at least once: {listed(said)}."
 
 
 def page(rows: Sequence[Result]) -> list[str]:

@@ -251,7 +251,10 @@ def _paper(figure: str, n_rows: int, depth: int) -> Paper:
     figures = "figures 2 and 3" if with_shares else figure
     return Paper(
         name=f"federated-histograms-{n_rows}" + ("" if depth == 5 else f"-depth-{depth}"),
-        title=f"Gubler 2023, {figures}, {n_rows:,} rows at five parties, depth {depth}",
+        title=f"Federated trees, {figures}: accuracy against epsilon, {n_rows:,} rows, depth "
+        f"{depth}",
+        description=f"Gubler 2023: federated trees of depth {depth} with and without saving of "
+        f"budget, {n_rows:,} rows at five parties.",
         axes={**first, figure: "epsilon"},
         pieces=partial(pieces, n_rows, figure, depth, with_shares),
         claims=lambda: [*(_share_claims() if with_shares else []), *_curve_claims(figure, depth)],

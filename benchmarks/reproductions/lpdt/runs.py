@@ -12,7 +12,8 @@ from typing import Any
 
 from benchmarks.errors import DataFileError
 from benchmarks.files import locate
-from benchmarks.harness.claims import judged, sections
+from benchmarks.harness.claims import finding, judged, sections
+from benchmarks.harness.groups import Group
 from benchmarks.harness.page import SEPARATOR
 from benchmarks.harness.results import Result, Results
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
@@ -63,10 +64,10 @@ class LocalPaper:
 
     Attributes
     ----------
-    name, description : str
+    name, title, description : str
     module : module
-        With ``measure(*arguments)``, ``page(rows)`` and perhaps ``claims(rows)`` and
-        ``panels(rows)``.
+        With ``measure(*arguments)``, ``page(rows)``, perhaps ``panels(rows)``, and
+        ``claims(rows)`` or ``finding(rows)``.
     repeats, quick_repeats : int
         In full and in the short form.
     arguments : callable
@@ -74,9 +75,11 @@ class LocalPaper:
     columns : int
         Panels beside each other.
     timed : bool
+    group : Group
     """
 
     name: str
+    title: str
     description: str
     module: ModuleType
     repeats: int
@@ -84,14 +87,18 @@ class LocalPaper:
     arguments: Callable[[int], Iterator[Arguments]] = _by_repeat
     columns: int = 2
     timed: bool = False
+    group: Group = Group.PAPERS
 
     def run(self) -> Run:
         """Return the run."""
         return Run(
             name=self.name,
+            title=self.title,
+            group=self.group,
             description=self.description,
             plan=self._plan,
             body=self._body,
+            finding=lambda results: _finding(self.module, results.rows),
             draw=self._draw if hasattr(self.module, "panels") else None,
             noise=_NOISE,
             timed=self.timed,
@@ -125,6 +132,12 @@ class LocalPaper:
         return draw(self.module.panels(results.rows), columns=self.columns)
 
 
+def _finding(module: ModuleType, rows: Sequence[Result]) -> str:
+    if hasattr(module, "finding"):
+        return str(module.finding(rows))
+    return finding(judged(module.claims(rows), rows))
+
+
 def _verdicts(module: ModuleType, rows: Sequence[Result]) -> list[str]:
     return sections(judged(module.claims(rows), rows))
 
@@ -132,6 +145,7 @@ def _verdicts(module: ModuleType, rows: Sequence[Result]) -> list[str]:
 PAPERS = (
     LocalPaper(
         name="lpdt-table2",
+        title="LPDT paper, table 2: error on real tables with public rows like the private ones",
         description="Table 2 of the LPDT paper: public rows like the private ones.",
         module=table2,
         repeats=50,
@@ -140,6 +154,7 @@ PAPERS = (
     ),
     LocalPaper(
         name="lpdt-table3",
+        title="LPDT paper, table 3: error with public rows unlike the private ones",
         description="Table 3 of the LPDT paper, on wine instead of taxi trips: red wines are "
         "public, white ones private.",
         module=table3,
@@ -148,6 +163,7 @@ PAPERS = (
     ),
     LocalPaper(
         name="lpdt-figure1",
+        title="LPDT paper, figure 1: error with and without public rows",
         description="Figure 1 of the LPDT paper: the same model with and without public rows.",
         module=figure1,
         repeats=50,
@@ -155,6 +171,7 @@ PAPERS = (
     ),
     LocalPaper(
         name="lpdt-figure2",
+        title="LPDT paper, figure 2: error against depth, leaf size and epsilon",
         description="Figure 2 of the LPDT paper: error against depth, leaf size and epsilon.",
         module=figure2,
         repeats=20,
@@ -163,6 +180,7 @@ PAPERS = (
     ),
     LocalPaper(
         name="lpdt-figure4",
+        title="LPDT paper, figure 4: error against the share of public rows",
         description="Figure 4 of the LPDT paper, wine: error against the share of public rows of "
         "another distribution.",
         module=figure4,
@@ -171,11 +189,13 @@ PAPERS = (
     ),
     LocalPaper(
         name="lpdt-speed",
+        title="Time to encode and to add up a million local reports",
         description="A million reports, encoded and added up on one thread.",
         module=speed,
         repeats=3,
         quick_repeats=1,
         arguments=_by_mechanism,
         timed=True,
+        group=Group.SPEED,
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness.results import Result
 from benchmarks.reproductions.lpdt.rows import mean_of
-from benchmarks.summary import table
+from benchmarks.summary import Summary, span, table
 from dpboost import LPDTAggregator, LPDTPartition
 from dpboost.local.collection import ReportPlan
 from dpboost.local.registry import MECHANISMS
@@ -53,17 +53,33 @@ def measure(mechanism: str, repeat: int) -> list[Result]:
     ]
 
 
+def finding(rows: Sequence[Result]) -> str:
+    """Return the time of the slowest and of the quickest mechanism."""
+    by_mechanism = [_means(rows, mechanism) for mechanism in MECHANISMS]
+    encoded, added = (
+        span((means[position].mean for means in by_mechanism), ".2f") for position in (0, 1)
+    )
+    return (
+        f"One thread encodes {N_REPORTS:,} reports in {encoded} s and adds them up in {added} s, "
+        "by mechanism."
+    )
+
+
+def _means(rows: Sequence[Result], mechanism: str) -> list[Summary]:
+    found = [
+        mean_of(rows, method=mechanism, measure=setting)
+        for setting in ("encode", "aggregate", "bytes")
+    ]
+    return [mean for mean in found if mean is not None]
+
+
 def page(rows: Sequence[Result]) -> list[str]:
     """Return one line a mechanism."""
     body = []
     for mechanism in MECHANISMS:
-        means = [
-            mean_of(rows, method=mechanism, measure=setting)
-            for setting in ("encode", "aggregate", "bytes")
-        ]
-        seconds = [f"{mean.mean:.2f}" for mean in means[:2] if mean is not None]
+        means = _means(rows, mechanism)
+        seconds = [f"{mean.mean:.2f}" for mean in means[:2]]
         size = means[2]
-        assert size is not None
         body.append([mechanism, *seconds, f"{size.mean:.0f}"])
     note = (
         f"{N_REPORTS:,} records of four features, {rows[0].data}, epsilon {_EPSILON:g}. "

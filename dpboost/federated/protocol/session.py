@@ -244,6 +244,9 @@ class PartyRowStore:
         self._rows = rows
         self._ledger = ledger
 
+    #: Parties release through the gate alone.
+    exact_sums = False
+
     @property
     def noise_variance_ratio(self) -> float:
         """Variance of the noise of the last sum, in parts of what is charged for."""

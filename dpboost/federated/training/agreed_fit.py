@@ -29,6 +29,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.recipes import ALGORITHMS
+from dpboost.recipes.best_rules import LEAST_COLUMNS
 from dpboost.recipes.hyperparameters import constraints_of
 from dpboost.recipes.recipe import Recipe, Setting
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
@@ -188,6 +189,8 @@ def train(
     more: dict[str, Any] = facts(agreement, ledger) | session.losses
     if fitted.recipe.needs_exact_sums:
         more |= {"selection": "largest gain of noisy histograms", "deviation": DEVIATION}
+    elif fitted.recipe.columns_to_choose and len(agreement.features) >= LEAST_COLUMNS:
+        more |= {"columns": "none is chosen before the first tree: that takes exact sums"}
     return with_facts(fitted, more, parties=shares(agreement))
 
 

@@ -6,7 +6,7 @@ public bound of a row's absolute gradient, ``c`` the hessian that every row has 
 1/4 for the majorant of the logistic loss), ``n`` and ``S`` the number of rows and the sum of
 gradients of a node. Replacing a row is a removal followed by an addition, so each constant for
 ``REPLACE`` is the triangle inequality through the table in between, tightened where that is not
-attained. Machine-checked, but for ``gain_score`` and ``clipped_leaf``:
+attained. Machine-checked, but for ``gain_score``, ``column_scores`` and ``clipped_leaf``:
 docs/proofs/machine-checked.md.
 """
 
@@ -56,6 +56,32 @@ def gain_score(units_per_gain: int, neighbours: Neighbours) -> Sensitivity:
         "range",
         neighbours.rows * (4 * units + 2),
         "an added row moves each gain by -3 to 1 times g^2/c",
+    )
+
+
+def column_scores(gradient: ContributionBound, neighbours: Neighbours) -> Sensitivity:
+    r"""Range of the scores of columns, sums of absolute gradient sums over a column's cells.
+
+    Parameters
+    ----------
+    gradient : ContributionBound
+        Norms of a row's gradient vector, in units of the sums; :math:`g_1` is its L1 norm.
+    neighbours : Neighbours
+        The relation.
+
+    Returns
+    -------
+    Sensitivity
+        Kind ``"range"``: :math:`2 g_1` for add/remove, :math:`4 g_1` for replace.
+
+    Notes
+    -----
+    Proof: docs/proofs/column-choice.md.
+    """
+    return Sensitivity(
+        "range",
+        2 * neighbours.rows * gradient.l1,
+        "an added row moves the score of each column, and of none, by at most its own gradient",
     )
 
 

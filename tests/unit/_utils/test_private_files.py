@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from dpboost._utils.private_files import open_private
+from dpboost._utils.private_files import is_private, open_private
 from tests.permissions import owner_alone
 
 
@@ -15,8 +15,9 @@ def test_a_file_is_made_for_its_owner_whatever_the_folder_gives(tmp_path):
         (tmp_path / "open").touch()
     finally:
         os.umask(before)
-    assert owner_alone(tmp_path / "key")
-    assert not owner_alone(tmp_path / "open")
+    for name, private in (("key", True), ("open", False)):
+        assert owner_alone(tmp_path / name) is private
+        assert is_private(tmp_path / name) is private
 
 
 def test_an_old_file_is_opened_and_kept(tmp_path):
@@ -33,3 +34,5 @@ def test_an_old_file_is_opened_and_kept(tmp_path):
 def test_what_cannot_be_made_is_an_error_of_the_system(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         open_private(tmp_path / "nowhere" / "key")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        is_private(tmp_path / "nowhere" / "key")

@@ -34,7 +34,7 @@ class Second(PrivacyWarning):
 def fit(*kinds, inner=None, fails=False):
     """Fit."""
     for kind in kinds:
-        warn_user(kind.__name__.lower(), kind)
+        warn_user(getattr(kind, "line", kind.__name__.lower()), kind)
     if inner is not None:
         inner()
     if fails:
@@ -73,6 +73,15 @@ def test_conditions_and_advice_are_one_block_of_the_classes_of_all_lines(one_pro
     assert issubclass(category, PrivacyWarning)
     assert issubclass(category, Advice)
     assert told(Advice) == []  # said in this process
+
+
+class Several(UserWarning):
+    line = "several:\n* one\n* two"
+
+
+def test_a_line_that_is_a_list_is_set_in(one_process):
+    ((_, message),) = told(First, Several)
+    assert message == "Of this fit:\n* first\n* several:\n  * one\n  * two"
 
 
 def test_a_filter_of_advice_takes_its_line_out_and_leaves_the_conditions():

@@ -290,6 +290,7 @@ def test_events_are_charged_by_what_dominates_them():
         Guarantee(kind="mu squared", amount=Fraction(1, 16)),
         Guarantee(kind="epsilon", amount=Fraction(1, 20), times=3),
     )
+    assert guarantees_of(events.SelfComposedDpEvent(mean, 1)) == guarantees_of(mean)
     budget = Budget(epsilon=2, delta=1e-5)
     part = budget.charge("another library", event=both)
     square = Fraction(1, 16) + 3 * mu_of_epsilon(Fraction(1, 20)) ** 2

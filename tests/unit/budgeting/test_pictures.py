@@ -53,6 +53,9 @@ def test_the_fits_of_a_budget_and_what_is_left():
     assert names(ax)[1].startswith("DPBoostRegressor (")
     assert names(ax)[2] == "left of the Gaussian account"
     assert "trial" in ax.get_title()
+    # The title wraps where the picture ends, and not inside of "delta = 1e-06".
+    assert max(map(len, ax.get_title().splitlines())) <= 48
+    assert "delta\u00a0=\u00a01e-06" in ax.get_title()
 
 
 def test_what_spends_nothing_is_refused():

@@ -252,3 +252,12 @@ def test_the_command_writes_a_text_that_its_transcript_gives_again(model, tmp_pa
     fitted().compact(**SMALL).save_model(paths[1])
     assert main(["report", paths[1], "--certificate", paths[2]]) == 0
     assert main(["verify", paths[2], paths[1], "--transcript", paths[3]]) == 1
+
+
+def test_the_command_takes_public_rows(model, tmp_path, capsys):
+    full, small, public = (tmp_path / name for name in ("full.txt", "small.txt", "public.csv"))
+    model.booster_.save_model(full)
+    table(2000, seed=3)[0].to_csv(public, index=False)
+    given = ["compact", str(full), "-o", str(small), "--max-error", "0.9", "--n-trees", "50"]
+    assert main([*given, "--public-rows", str(public)]) == 0
+    assert "declared public rows" in capsys.readouterr().out

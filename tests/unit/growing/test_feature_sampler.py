@@ -7,6 +7,7 @@ import pytest
 
 from dpboost.growing.feature_sampler import (
     MEMORY,
+    PART_OF_OTHERS,
     AllowedFeatures,
     FeatureQueue,
     Preference,
@@ -241,3 +242,32 @@ def test_factors_and_parts_keep_to_groups_and_pairs():
         assert set(features) <= {0, 1, 2} or features == [3]
         assert len(features) <= 2
     assert seen == {0, 1, 2, 3}
+
+
+# -- columns that were chosen before the first tree -----------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"fraction": 0.5}, {"factors": (1.0,) * 40}])
+def test_chosen_features_come_first_and_the_others_now_and_then(options):
+    waiting = FeatureQueue(40, PLAIN, np.random.default_rng(0), **options)
+    waiting.prefer([3, 5, 8])
+    first = []
+    while waiting.has_new:
+        first += waiting.take_new().tolist()
+        learn(waiting, first[-1], 1.0)
+    assert sorted(first) == [3, 5, 8]
+    if options.get("fraction"):
+        return  # a part of the features may hold none of them
+    found = shares(waiting, 40)
+    assert found[[3, 5, 8]].sum() == pytest.approx(1 - PART_OF_OTHERS, abs=0.01)
+    assert (found > 0).all()
+
+
+def test_a_feature_that_was_not_chosen_comes_often_once_it_has_shown_a_gain():
+    waiting = queue(40)
+    waiting.prefer([3, 5, 8])
+    for feature in (3, 5, 8, 10, 11):
+        learn(waiting, feature, 1.0, variance=1.0 if feature == 11 else 0.01)
+    found = shares(waiting, 40)
+    assert found[10] > 0.15
+    assert found[11] < 0.01  # it may be noise

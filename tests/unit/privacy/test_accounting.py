@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import (
@@ -15,7 +15,7 @@ from dpboost.privacy.accounting import (
     PureAccountant,
     UnsupportedReleaseError,
     ZCDPAccountant,
-    gaussian_accountant,
+    _largest,
 )
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
@@ -69,7 +69,7 @@ def test_what_a_budget_affords_costs_no_more(accountant, budget):
     affordable = {
         "pure": [ExponentialMechanism, PermuteAndFlip, DiscreteLaplace],
         "zCDP": [ExponentialMechanism, PermuteAndFlip, DiscreteLaplace, DiscreteGaussian],
-        "GDP": [DiscreteGaussian],
+        "GDP": [DiscreteGaussian, ExponentialMechanism],
     }[accountant.name]
     for kind in affordable:
         cost = accountant.cost(accountant.calibrate(kind, budget), L2)
@@ -81,7 +81,7 @@ def test_unsupported_mechanisms_are_refused():
         PureAccountant().cost(DiscreteGaussian(rho=1), L2)
     with pytest.raises(UnsupportedReleaseError, match="discrete Gaussian"):
         PureAccountant().calibrate(DiscreteGaussian, Fraction(1))
-    for kind in (DiscreteLaplace, ExponentialMechanism):
+    for kind in (DiscreteLaplace, PermuteAndFlip):
         with pytest.raises(UnsupportedReleaseError, match="not Gaussian"):
             GDPAccountant().cost(kind(epsilon=1), L1)
         with pytest.raises(UnsupportedReleaseError, match="not Gaussian"):
@@ -215,8 +215,82 @@ def test_slack_limit_leaves_room_for_the_tail():
     assert 100 - used <= math.log(1e-20)
 
 
-def test_the_accountant_is_chosen_from_public_numbers():
-    few = gaussian_accountant(sigma=2**17, coordinates=1000, epsilon=Fraction(1))
-    many = gaussian_accountant(sigma=2**17, coordinates=10**6, epsilon=Fraction(1))
-    fine = gaussian_accountant(sigma=2**15, coordinates=1, epsilon=Fraction(1))
-    assert [few.name, many.name, fine.name] == ["GDP", "zCDP", "zCDP"]
+# -- the exponential mechanism in Gaussian privacy ------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 8.0])
+def test_the_exponential_mechanism_is_gaussian_private(epsilon):
+    """Of two outcomes with log-ratios at the ends of an interval, which are the worst of all."""
+    charged = math.sqrt(ExponentialMechanism(epsilon=Fraction(epsilon)).mu_squared)
+    worst = 0.0
+    for above in np.linspace(0, epsilon, 201)[1:-1]:
+        # P(o) = e^above P'(o) for one outcome, and e^(above - epsilon) for the other one.
+        second = -math.expm1(above - epsilon) / (math.exp(above) - math.exp(above - epsilon))
+        first = second * math.exp(above)
+        worst = max(worst, norm.ppf(first) - norm.ppf(second))
+    assert worst <= charged
+    assert charged * (0.99 if epsilon <= 1 else 0.8) <= worst
+
+
+def trade_off(first, second, errors):
+    """Least errors of the second kind at errors of the first kind, by Neyman and Pearson."""
+    order = np.argsort(-second / first)
+    ends = np.append(0, first[order].cumsum()), 1 - np.append(0, second[order].cumsum())
+    return np.interp(errors, *ends)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 6.0])
+def test_no_test_beats_the_mu_of_an_exponential_mechanism(epsilon):
+    """Its whole trade-off curve, far into the tails, lies above that of two normals."""
+    mu = math.sqrt(ExponentialMechanism(epsilon=Fraction(epsilon)).mu_squared)
+    tails = np.logspace(-13, -1, 400)
+    errors = np.concatenate([np.linspace(0, 1, 2001), tails, 1 - tails])
+    normals = norm.cdf(norm.ppf(1 - errors) - mu)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n_candidates = int(rng.integers(2, 30))
+        scores = rng.exponential(rng.choice([0.1, 1, 10]) / epsilon, n_candidates)
+        moves = rng.choice([-0.5, 0.5], n_candidates)  # a range of one
+        laws = [np.exp(epsilon * (own - own.max())) for own in (scores, scores + moves)]
+        first, second = (law / law.sum() for law in laws)
+        assert (trade_off(first, second, errors) >= normals - 1e-12).all()
+
+
+@pytest.mark.parametrize(("epsilon", "n_releases", "gaussian"), [(0.05, 12, 0.1), (1, 4, 0.5)])
+def test_exponential_and_gaussian_releases_add_up_in_mu(epsilon, n_releases, gaussian):
+    """Delta of both together at every epsilon, of the worst pairs of the exponential mechanism."""
+    one = float(ExponentialMechanism(epsilon=Fraction(epsilon)).mu_squared)
+    mu = math.sqrt(n_releases * one + gaussian**2)
+
+    def delta(mean, at):
+        return norm.cdf(mean / 2 - at / mean) - np.exp(at) * norm.cdf(-mean / 2 - at / mean)
+
+    hits = np.arange(n_releases + 1)
+    for above in np.linspace(0, epsilon, 21)[1:-1]:
+        second = -math.expm1(above - epsilon) / (math.exp(above) - math.exp(above - epsilon))
+        pair = second * math.exp(above), second
+        for p, q in (pair, pair[::-1]):
+            loss = hits * math.log(p / q) + (n_releases - hits) * math.log((1 - p) / (1 - q))
+            for at in np.linspace(0, 5 * mu, 16):
+                together = binom.pmf(hits, n_releases, p) @ delta(gaussian, at - loss)
+                assert together <= delta(mu, at) + 1e-13
+
+
+def test_the_exponential_mechanism_takes_nothing_of_the_lattice():
+    choice, accountant = ExponentialMechanism(epsilon=Fraction(1, 100)), GDPAccountant()
+    assert accountant.lattice_error(choice, RANGE, 100) == 0
+    assert accountant.cost(choice, RANGE) > 0
+    assert accountant.cost(ExponentialMechanism(epsilon=math.inf), RANGE) == math.inf
+
+
+@pytest.mark.parametrize("limit", [1e-290, 1e-9, 0.3, 1.0, 7.0, 1e12])
+def test_a_search_takes_few_steps_to_the_largest_number(limit):
+    steps = []
+
+    def holds(number):
+        steps.append(number)
+        assert len(steps) < 1500, "the search does not end"
+        return number <= limit
+
+    found = _largest(holds)
+    assert limit * (1 - 1e-12) <= found <= limit

@@ -198,7 +198,7 @@ def test_costs():
         for kind in PURE
     }
     assert costs == {
-        ExponentialMechanism: (half, Fraction(1, 32), None),
+        ExponentialMechanism: (half, Fraction(1, 32), Fraction(355, 113) / 32),
         PermuteAndFlip: (half, Fraction(1, 8), None),
         DiscreteLaplace: (half, Fraction(1, 8), None),
     }

@@ -27,6 +27,7 @@ from dpboost.privacy.private_bounds import (
     release_magnitude,
 )
 from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.raw_rows import RawRows
 
 ZERO = N_CELLS // 2
@@ -223,6 +224,34 @@ def test_cells_beside_an_occupied_one_pass_more_easily(open_ledger):
             open_ledger(), tabled(values[:, np.newaxis]), 0, budget=Fraction(1, 10), label="x"
         )
         assert column == (8, 16)
+
+
+def test_which_cells_pass_the_lower_threshold(open_ledger, monkeypatch):
+    """By released counts that are given: seven cells below the outermost one, and two above."""
+    noise, bound = DiscreteLaplace(epsilon=Fraction(1)), Sensitivity("l1", 1, "test")
+    enough = noise.tail(bound, Fraction(1, 20) / 20)
+    rows = labelled(np.zeros(1))
+
+    def bounds(counts):
+        released = np.zeros(N_CELLS, dtype=np.int64)
+        for position, number in counts.items():
+            released[position] = number
+        ledger = open_ledger()
+        monkeypatch.setattr(type(ledger), "release", lambda *_, **__: released)
+        return release_bounds(ledger, rows, None, budget=1, label="x")
+
+    top = ZERO + 40
+    low, high = cell_edges(top)
+    assert bounds({top: 1000}) == (low, high)
+    for step, passes in ((32, False), (33, True), (40, True), (42, True), (43, False)):
+        mirrored = {top: 1000, ZERO - step: enough}
+        outer = cell_edges(ZERO - step)[0]
+        assert bounds(mirrored) == ((outer if passes else low), high)
+        assert bounds(mirrored | {ZERO - step: enough - 1}) == (low, high)
+    # Zero has no magnitude that is like that of another cell.
+    low, high = cell_edges(ZERO + 3)
+    assert bounds({ZERO + 3: 1000, ZERO: enough}) == (low, high)
+    assert bounds({ZERO + 3: 1000, ZERO: 1000}) == (0.0, high)
 
 
 def test_nothing_is_learned_from_nothing(open_ledger):

@@ -23,10 +23,15 @@ from dpboost import (
     forecast,
 )
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.budgeting.verification import verify_accounting
 from dpboost.federated import FederatedBoostingClassifier
+from dpboost.privacy.release_record import release_record
 from dpboost.reporting.attacker import best_true_positive_rate, membership_advantage
 from dpboost.reporting.certificate import NOT_STATED, STATED, model_hash
+from dpboost.reporting.plain_words import from_whom, who
+from dpboost.reporting.proof_pages import pages_of
 from dpboost.reporting.standards import ASKED
+from dpboost.reporting.terms import ReportTerms
 
 N_ROWS = 1500
 X = np.random.default_rng(0).normal(size=(N_ROWS, 3))
@@ -34,6 +39,8 @@ Y = (X[:, 0] > 0).astype(int)
 USERS = np.arange(N_ROWS) // 3
 SCHEMA = {"bounds": dict.fromkeys(range(3), (-4, 4)), "classes": [0, 1]}
 RATES = (0.001, 0.01, 0.05, 0.5)
+#: Reports with the ledgers that they were made of.
+KEPT: list = []
 
 
 def estimator(kind=DPBoostClassifier, **more):
@@ -47,6 +54,9 @@ class Case:
     def __init__(self, model, budget=None, scores=()):
         self.model, self.budget, self.scores = model, budget, list(scores)
         self.report = model.privacy_report_
+        # A party has a ledger of its own, which has the same entries.
+        lines = self.report.accounting["lines"]
+        self.ledger = next(led for told, led in KEPT if told.accounting["lines"] == lines)
         self.certificate = json.loads(
             json.dumps(
                 self.report.certificate(model=model, budget=budget, scores=self.scores),
@@ -92,7 +102,8 @@ def held_out():
     budget = Budget(epsilon=3, delta=1e-6)
     model = estimator().fit(X, Y, budget=budget, fraction=0.5, holdout=0.3)
     held = evaluate(model, budget=budget, fraction=0.5, metrics=["auc"])
-    again = evaluate(model, X, Y, budget=budget, fraction=0.25, groups=None)
+    groups = (np.where(X[:, 1] > 0, "high", "low"), ["high", "low", "absent"])
+    again = evaluate(model, X, Y, budget=budget, fraction=0.25, groups=groups)
     return Case(model, budget, [held, again])
 
 
@@ -121,7 +132,18 @@ PLANNED = ("plain", "pure", "paper", "tree", "users", "parties")
 
 @pytest.fixture(scope="module")
 def made():
-    return {}
+    """Return the cases; the ledger of each is kept as its report is made."""
+    of_ledger = ReportTerms.__dict__["from_ledger"].__func__
+
+    def kept(cls, ledger, **more):
+        report = of_ledger(cls, ledger, **more)
+        KEPT.append((report, ledger))
+        return report
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReportTerms, "from_ledger", classmethod(kept))
+        yield {}
+    KEPT.clear()
 
 
 @pytest.fixture(params=list(CASES))
@@ -253,18 +275,131 @@ def test_the_budget_has_the_lines_of_the_certificate(case):
 
 def test_scores_are_those_of_the_evaluations(case):
     listed = case.certificate["scores"]
-    expected = [
-        (name, figure.value, figure.low, figure.high, evaluation.report.own[0])
+    assert listed == [
+        {
+            "metric": name,
+            "group": group,
+            "held_out": evaluation.held_out,
+            **{
+                part: None if figure.too_few else getattr(figure, part)
+                for part in ("value", "low", "high")
+            },
+            "own_epsilon": evaluation.report.own[0],
+            "own_delta": evaluation.report.own[1],
+            "in_the_budget": True,
+            "private": True,
+        }
         for evaluation in case.scores
-        for name, figure in evaluation.metrics.items()
+        for group, figures in {"all rows": evaluation.metrics, **evaluation.groups}.items()
+        for name, figure in figures.items()
     ]
-    assert [
-        (score["metric"], score["value"], score["low"], score["high"], score["own_epsilon"])
-        for score in listed
-    ] == expected
-    assert all(score["in_the_budget"] and score["private"] for score in listed)
     for score in listed:
-        assert f"{score['value']:.4g}" in case.page
+        assert ("too few rows" if score["value"] is None else f"{score['value']:.4g}") in case.page
+    if case.name == "held_out":
+        # Nobody is in the last group, and no figure says otherwise.
+        assert {score["group"] for score in listed if score["value"] is None} >= {"absent"}
+        assert "all rows, held out of the fit" in case.page
+
+
+def test_every_field_is_that_of_the_ledger(case):
+    """Nothing else stands in a certificate: a new field fails here until it is compared."""
+    record, ledger, report = case.certificate, case.ledger, case.report
+    first = 1.0 if case.name == "continued" else 0.0
+    deltas = float(ledger.delta) * (2 if first else 1)
+    delta = 0.0 if case.name in ("pure", "paper", "tree") else deltas
+    own = [case.model.privacy_report_.own[0], delta]
+    whole = own if case.budget is None else [float(case.budget.epsilon), delta]
+    if case.budget is None:
+        assert own[0] == float(ledger.epsilon) + first
+    else:
+        assert 0 <= own[0] - ledger.epsilon_spent <= 1e-3 * own[0]
+    by_user = case.name.startswith("users")
+    unit = "all rows of one added or removed user" if by_user else ledger.neighbours.sentence
+    claim = record["claim"]
+    assert claim == {
+        "private": ledger.private,
+        "reasons_why_not": list(ledger.reasons),
+        "definition": "approximate" if delta else "pure",
+        "sentence": claim["sentence"],
+        "epsilon": whole[0],
+        "delta": whole[1],
+        "own_epsilon": own[0],
+        "own_delta": own[1],
+        "mu": report.mu,
+        "continued_model": bool(first),
+        "neighbours": ledger.neighbours.value,
+        "unit": unit,
+        "rows_per_person": 2 if by_user else 1,
+        "accountant": ledger.accountant.name,
+        "number_of_releases": len(ledger.entries),
+        "releases": claim["releases"],
+    }
+    terms = f"epsilon = {whole[0]:g}" + (f", delta = {delta:g}" if delta else "")
+    assert claim["sentence"].startswith(f"Differentially private ({terms}) for any two tables")
+    assert claim["sentence"].endswith(f"that differ by {unit}.")
+    for line in claim["releases"]:
+        entries = [entry for entry in ledger.entries if entry.label == line["kind"]]
+        sizes = [entry.bound.constant for entry in entries]
+        assert line == {
+            "kind": line["kind"],
+            "times": len(entries),
+            "mechanism": line["mechanism"],
+            "norm": line["norm"],
+            "least_sensitivity": min(sizes),
+            "largest_sensitivity": max(sizes),
+            "unit": line["unit"],
+            "share_of_budget": line["share_of_budget"],
+            "reason": line["reason"],
+        }
+    assert sum(line["share_of_budget"] for line in claim["releases"]) == pytest.approx(
+        float(ledger.spent / ledger.capacity)
+    )
+    lines = None if case.budget is None else record["accounting"]["budget"]
+    assert record["accounting"] == json.loads(
+        json.dumps(
+            release_record(ledger)
+            | {
+                "budget": lines,
+                "parties": report.accounting["parties"],
+                "earlier": {"epsilon": f"{first:g}", "delta": "1/1000000" if first else "0"},
+            }
+        )
+    )
+    assert verify_accounting(record)
+    assert record["trust_model"] == {
+        "kind": "parties" if case.name == "parties" else "central",
+        "protected": list(who(report)),
+        "from_whom": list(from_whom(report)),
+    }
+    correctness = record["correctness"]
+    assert correctness == {
+        "exact_arithmetic": True,
+        "noise_source": "the operating system's random bits",
+        "proofs": pages_of(dict.fromkeys(entry.label for entry in ledger.entries)),
+        "machine_checked": correctness["machine_checked"],
+        "audit": correctness["audit"],
+    }
+    assert record["outside_the_guarantee"] == {
+        **dict.fromkeys(
+            ("timing_and_memory", "refused_input", "the_process_itself"), "not covered"
+        ),
+        **dict.fromkeys(STATED["outside_the_guarantee"], NOT_STATED),
+    }
+    assert record["conditions"] == {
+        "assumed_public": list(report.assumed_public),
+        "declared_public": "bounds, classes",
+        "learned_under_the_budget": "nothing",
+        "taken_as_public": record["conditions"]["taken_as_public"],
+        **dict.fromkeys(STATED["conditions"], NOT_STATED),
+    }
+    assert set(record) == {
+        *("identity", "claim", "accounting", "meaning", "meaning_of_the_budget", "conditions"),
+        *("correctness", "trust_model", "outside_the_guarantee", "utility_and_bias", "scores"),
+        *("data", "approval", "life", "asked_for"),
+    }
+    assert set(record["identity"]) == {
+        *("library", "version", "build_sha256", "recipe", "issued", "model_sha256"),
+    }
 
 
 def test_identity_conditions_and_trust_are_those_of_the_fit(case):

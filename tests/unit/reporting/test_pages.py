@@ -158,6 +158,14 @@ def test_pages_are_alone_and_escape_what_they_show(model, tmp_path):
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
 
 
+def test_tables_fit_on_a_phone_and_long_words_break():
+    digest = "0123456789abcdef" * 4
+    wide = Grid(("a", "b", "c", "d", "e"), (("1", "2", "3", "4", digest),), frozenset({1}))
+    page = Document("Title", (wide, Grid(("a", "b"), (("x", "1"),), frozenset({1})))).page()
+    assert 'data-label="e"><span class="long">' + digest in page
+    assert '<table class="figures">' in page
+
+
 @pytest.mark.parametrize("kind", [DPBoostClassifier, DPBoostRegressor, DPTreeClassifier])
 @pytest.mark.filterwarnings("ignore")
 def test_a_model_shows_itself(kind, table, tmp_path):

@@ -60,6 +60,14 @@ def test_a_table_that_fits_has_no_findings():
     assert "Nothing is clipped" in repr(check)
 
 
+def test_a_check_shows_itself_as_a_table():
+    check = Schema(categories={"sex": ["F", "M"]}).check(TABLE[["sex"]])
+    head, *lines = repr(check).splitlines()[3:]
+    assert head.split("  ")[0] == "column"
+    assert [line.split()[1] for line in lines] == ["missing", "other"]
+    assert check.to_frame()["what"].tolist() == ["missing", "other"]
+
+
 def test_types_say_what_is_learned_and_what_is_refused():
     days = pd.to_datetime(["2024-01-31", "2025-01-01"])
     table = pd.DataFrame({"ward": pd.Categorical(["a", "b"]), "in": days, "out": days})

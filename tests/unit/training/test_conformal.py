@@ -10,6 +10,7 @@ import pytest
 
 from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
@@ -79,6 +80,20 @@ def test_no_rows_and_rows_beyond_all_thresholds():
     assert (np.diff(grid) > 0).all()
     assert (np.diff(thresholds((-2.0, 3.0))) > 0).all()
     assert thresholds((-2.0, 3.0))[-1] == 5.0
+
+
+def test_a_label_outside_of_the_bounds_counts_at_the_nearer_one():
+    X, y = table(300)
+    ensemble = DPBoostRegressor(schema=REGRESSION, **COMMON).fit(X, y).ensemble_
+    found = np.asarray(ensemble.predict(read_table(X), 1))
+
+    def scores(labels):
+        held = conformal.held_out_scores(ensemble, read_table(X), labels, (-2.0, 3.0), None, 1)
+        assert held.present.all()
+        return held.scores
+
+    for label, counted in ((1.0, 1.0), (50.0, 3.0), (-1e300, -2.0)):
+        np.testing.assert_array_equal(scores(np.full(300, label)), np.abs(counted - found))
 
 
 def test_coins_of_rows_and_of_users():

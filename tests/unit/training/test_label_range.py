@@ -16,7 +16,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
-from dpboost.training.label_range import COUNT_SHARE, learn_label_range
+from dpboost.training.label_range import COUNT_SHARE, NoisyCount, _Counts, learn_label_range
 
 DELTA = Fraction(1, 10**5)
 
@@ -60,6 +60,20 @@ def test_a_look_costs_less_where_rows_are_many(accountant, n_rows):
     assert parts[0] == COUNT_SHARE["l1" if pure else "l2"]
     assert parts[1] == pytest.approx(expected / 3, rel=0.2)
     assert parts[2] == pytest.approx(2 * expected / 3, rel=0.2)
+
+
+@pytest.mark.parametrize(("in_a_cell", "shown"), [(12.0, False), (15.0, True)])
+def test_cells_are_merged_to_four_and_no_fewer(in_a_cell, shown):
+    """Noise of 10: rows of eight cells are seen in four from 14.2 in each, in two from 10."""
+    counts = _Counts(
+        edges=np.linspace(0.0, 8.0, 9),
+        released=np.full(8, in_a_cell),
+        noise_stddev=10.0,
+        threshold=1000.0,
+    )
+    low, high = counts.seen(NoisyCount(rows=8 * in_a_cell, noise_stddev=1.0))
+    assert (0 < low < high < 8) is shown
+    assert ((low, high) == (0, 8)) is not shown
 
 
 def test_few_rows_are_only_counted():

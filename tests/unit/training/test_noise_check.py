@@ -57,6 +57,16 @@ def test_a_refusal_comes_before_anything_is_charged(fit, charged):
     assert charged == []
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_rules_of_the_check_are_those_of_delta(charged):
+    """Without delta the rules have fewer trees and other units of sums."""
+    with pytest.raises(InvalidParameterError, match="smaller beside gradient_clip, n_estimators=1"):
+        regressor(delta=0.3, n_estimators=1).fit(X, Y)
+    assert charged == []
+    regressor(gradient_clip=0.01).fit(X, Y)
+    assert charged
+
+
 def test_a_refusal_leaves_a_budget_as_it_was(charged):
     budget = Budget(epsilon=8, delta=1e-5)
     with pytest.raises(InvalidParameterError, match="'fraction' parameter of DPBoostRegressor"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 
 import lightgbm
@@ -12,7 +14,13 @@ from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, check_constrain
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.data.table import read_table
-from dpboost.training.private_stopping import loss_of_rows
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
+from dpboost.training import local_fit
+from dpboost.training.local_fit import rows_that_stop
+from dpboost.training.private_stopping import StoppingRows, loss_of_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -141,14 +149,52 @@ def test_public_rows_stop_it_where_they_are_given() -> None:
     assert len(budget.lines) == 1
 
 
-def test_users_are_held_out_and_sampled_whole() -> None:
+@pytest.mark.parametrize("patience", [1, 3])
+def test_training_ends_as_many_rounds_after_the_best_as_asked_for(patience, monkeypatch) -> None:
+    monkeypatch.setattr(StoppingRows, "_is_better", lambda self, _: self._round <= 2)
+    X, y = rows("numbers", 500)
+    fitted = model("numbers", n_estimators=8, early_stopping_round=patience).fit(
+        X, y, budget=gaussian(), fraction=HALF, holdout=0.3
+    )
+    assert fitted.best_iteration_ == 2
+    text = str(fitted.privacy_report_.facts["early stopping"])
+    assert f"ended training after {2 + patience} of 8 rounds" in text
+
+
+def test_only_more_than_the_noise_is_better() -> None:
+    """Without noise: rows that lose as much as before are no improvement."""
+    ledger = Ledger(
+        epsilon=math.inf,
+        delta=0,
+        neighbours=Neighbours.ADD_REMOVE,
+        accountant=PureAccountant(),
+        entropy=Entropy.seeded(0),
+    )
+    stopping = StoppingRows(rows=None, patience=1, request=None, ledger=ledger, n_threads=1)
+    stopping._noise, stopping._bound = ledger.accountant.noise(math.inf), 1.0
+    stopping._units, stopping._best = lambda: 1000, np.array([0.5, 0.5])
+    found = [stopping._is_better(np.array([0.5, now])) for now in (0.499, 0.5, 0.501)]
+    assert found == [True, False, False]
+
+
+def test_users_are_held_out_and_sampled_whole(monkeypatch) -> None:
+    held = []
+
+    def spy(*arguments):
+        held.append(rows_that_stop(*arguments))
+        return held[-1]
+
+    monkeypatch.setattr(local_fit, "rows_that_stop", spy)
     X, y = rows("numbers")
+    y = np.arange(len(y)) // 4 / len(y)
     budget = gaussian(rows_per_user=2, epsilon=20)
     fitted = model("numbers", early_stopping_round=5, rows_per_user=2, n_estimators=16).fit(
         X, y, budget=budget, fraction=HALF, holdout=0.3, user_ids=np.arange(len(y)) // 4
     )
     assert fitted.best_iteration_ > 0
     assert 0 < budget.lines[3].fraction <= HALF * STOPPING_SHARE
+    # A label is that of one user.
+    assert set(np.unique(held[0].labels, return_counts=True)[1].tolist()) == {2}
 
 
 REFUSED = {
@@ -208,3 +254,24 @@ def test_rows_of_no_class_lose_nothing_and_no_row_changes_another() -> None:
     whole = losses(X, y)
     alone = [losses(X[i : i + 1], y[i : i + 1])[0] for i in range(len(y))]
     assert np.array_equal(whole, alone)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "absolute", "quantile"])
+def test_labels_and_predictions_count_at_the_nearer_bound(kind) -> None:
+    X, y = rows(kind, 300)
+    fitted = model(kind, n_estimators=5).fit(X, y)
+    table, (low, high) = read_table(X, schema=fitted.schema_), fitted.schema_.label_bounds
+
+    def losses(labels, moved):
+        ensemble = fitted.ensemble_
+        ensemble = replace(ensemble, start=tuple(each + moved for each in ensemble.start))
+        return loss_of_rows(ensemble, table, labels, fitted.schema_, alpha=0.8, n_threads=1)
+
+    for label, bound in ((1e6, high), (-1e6, low)):
+        for moved in (0.0, 1e6, -1e6):
+            at_bound = losses(np.full(300, bound), moved)
+            assert np.array_equal(losses(np.full(300, label), moved), at_bound)
+    assert (losses(np.full(300, high), 1e6) == 0).all()
+    width = high - low
+    largest = {"numbers": width**2, "absolute": width, "quantile": 0.8 * width}[kind]
+    assert losses(np.full(300, high), -1e6) == pytest.approx(largest)

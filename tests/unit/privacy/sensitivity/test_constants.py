@@ -164,7 +164,9 @@ def test_sensitivity_of_a_leaf(neighbours, gradient, hessian, ridge, clip):
     bound = clipped_leaf(gradient, hessian, ridge, clip, unit, neighbours)
     assert bound.kind == "l1"
     # A replaced row moves two leaves.
-    check(bound.constant, truth * (2 if neighbours is REPLACE else 1))
+    leaves = 2 if neighbours is REPLACE else 1
+    check(bound.constant, truth * leaves)
+    assert bound.coordinates == leaves
 
 
 def test_replacing_the_only_row_of_a_leaf_moves_it_twice_as_far():

@@ -32,6 +32,13 @@ def check(constant, truth):
             assert_tight(mutated, truth)
 
 
+def assert_interval_of_a_row(bound, neighbours):
+    """The proof's interval has a row's units and one for each rounding, for each row that moves."""
+    row = UNITS_PER_ROW + 2
+    assert bound.constant == neighbours.rows * row
+    assert bound.added == (row if neighbours is REPLACE else None)
+
+
 def scores(tables, measure, n_rows):
     """Scores of nodes by the kernel; shape (n_tables,)."""
     tables = np.ascontiguousarray(tables, dtype=np.int64)
@@ -88,6 +95,7 @@ def test_range_of_the_scores(measure, n_classes, most, n_rows, neighbours):
     bound = impurities.split_score(neighbours)
     assert bound.kind == "range"
     check(bound.constant, truth * neighbours.rows)
+    assert_interval_of_a_row(bound, neighbours)
 
 
 @EACH
@@ -190,6 +198,8 @@ def test_sensitivity_of_a_gain(measure, neighbours):
     bound = impurities.split_gain(neighbours)
     assert bound.kind == "l1"
     check(bound.constant, worst * neighbours.rows)
+    assert bound.coordinates == neighbours.rows
+    assert_interval_of_a_row(bound, neighbours)
 
 
 def test_the_bound_of_the_paper_on_root_gini_is_false():
@@ -209,6 +219,8 @@ def test_the_constants_of_the_papers():
     assert impurities.most_change(Impurity.ENTROPY, 60 + 4, 2) == math.log2(65) + 1 / math.log(2)
     assert impurities.most_change(Impurity.GINI, 64, 2) == 2
     assert impurities.most_change(Impurity.ERRORS, 64, 2) == 1
+    root_gini = [impurities.most_change(Impurity.ROOT_GINI, 64, classes) for classes in (1, 2, 10)]
+    assert root_gini == [16, 16, 18]
 
 
 @pytest.mark.parametrize("n_rows", [0, 63, 2**31 + 1, 64.5])
