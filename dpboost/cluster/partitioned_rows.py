@@ -20,7 +20,7 @@ from dpboost.cluster.partition_state import (
     answer_again,
     bin_rows,
 )
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import CategoryCountQuery, Query, SumQuery, carry_out, wrapped
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.boosting_queries import LeafSums
@@ -105,9 +105,9 @@ class PartitionedRows(ABC):
         # Partitions are parts of one table, and no sites of their own.
         self.one_table = True
 
-    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return what the gate takes."""
-        return wrapped(self, query, neighbours)
+        return wrapped(self, query, neighbors)
 
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all partitions, on the private side."""
