@@ -27,7 +27,7 @@ from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import PROBLEMS
-from benchmarks.summary import listed, summarise, table
+from benchmarks.summary import listed, summarize, table
 
 DATA = "adult"
 SENSITIVE = "sex"
@@ -245,7 +245,7 @@ def _lines(rows: Sequence[Result], measures: Sequence[str]) -> list[str]:
     for method, epsilon in dict.fromkeys((row.method, row.epsilon) for row in rows):
         own = pick(rows, method=method, epsilon=epsilon)
         cells = [
-            f"{summarise(values(own, data=kind, measure=name)):3}"
+            f"{summarize(values(own, data=kind, measure=name)):3}"
             for kind in kinds
             for name in measures
             if name != _BOUND

@@ -1,4 +1,4 @@
-"""What an experiment is; the experiments themselves are data in `benchmarks.catalogue`."""
+"""What an experiment is; the experiments themselves are data in `benchmarks.catalog`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import PROBLEMS
 from benchmarks.problems.problem import Table, take
-from benchmarks.summary import listed, summarise, table
+from benchmarks.summary import listed, summarize, table
 from dpboost import DPBoostClassifier
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def body(results: Results) -> list[str]:
             [
                 [f"{name}, {_called(method, epsilon)}"]
                 + [
-                    f"{summarise(found):3}"
+                    f"{summarize(found):3}"
                     for size in sizes
                     for found in [
                         values(

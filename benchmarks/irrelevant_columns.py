@@ -20,7 +20,7 @@ from benchmarks.problems.adult import ADULT
 from benchmarks.problems.pmlb import CLEAN2, COIL2000, OPTDIGITS, SATIMAGE, WAVEFORM_40, WIND
 from benchmarks.problems.problem import Problem, take
 from benchmarks.problems.services import CHURN_MODELLING, DEFAULT_CREDIT, KC_HOUSE, SPAMBASE
-from benchmarks.summary import summarise, table
+from benchmarks.summary import summarize, table
 from dpboost.recipes.best import BEST
 
 SPLITS, QUICK_SPLITS = 10, 2
@@ -164,8 +164,8 @@ def finding(results: Results) -> str:
         return ""
     before = [float(cells[2].split()[0]) <= float(cells[4]) for cells in costs]
     return (
-        f"The private choice of columns reaches {sum(reached)} of {len(reached)} aims; what {ADDED} "
-        f"columns of noise may cost is kept at {sum(cells[-1] == 'reached' for cells in costs)} of "
+        f"The private choice of columns reaches {sum(reached)} of {len(reached)} aims; what "
+        f"{ADDED} columns of noise may cost is kept at {sum(cells[-1] == 'reached' for cells in costs)} of "
         f"{len(costs)} points with it and at {sum(before)} without it."
     )
 
@@ -199,7 +199,7 @@ def _line(data: str, epsilon: float, added: str, rows: list[Result]) -> list[str
     measure = _measure(rows)
     before, after = (np.array(values(rows, method=m, measure=measure)) for m in (WITHOUT, WITH))
     relative = 1.0 if measure == "AUC" else float(before.mean())
-    difference = summarise(list((after - before) / relative))
+    difference = summarize(list((after - before) / relative))
     seconds = [np.sum(values(rows, method=m, measure=_SECONDS)) for m in (WITHOUT, WITH)]
     least = LEAST.get((data, epsilon))
     aim = "" if least is None else f"{least:g}, " + _verdict(float(after.mean()) >= least)
@@ -219,7 +219,7 @@ def _cost(data: str, epsilon: float, rows: list[Result]) -> list[str]:
             for x in ("0", str(ADDED))
         )
         lost = own - more if measure == "AUC" else (more - own) / own.mean()
-        cells.append(summarise(list(lost)))
+        cells.append(summarize(list(lost)))
     most = MOST[epsilon][measure]
     reached = _verdict(cells[1].mean <= most)
     return [data, f"{epsilon:g}", *(f"{cell:4}" for cell in cells), f"{most:g}", reached]

@@ -11,7 +11,7 @@ from benchmarks.guarantees.readings import READINGS
 from benchmarks.problems import Problem
 from benchmarks.report import section
 from benchmarks.rows import Row
-from benchmarks.summary import summarise, table
+from benchmarks.summary import summarize, table
 from benchmarks.verdicts import NO, YES, compared_rows
 
 _MARK = "*"
@@ -137,7 +137,7 @@ def _accuracies(rows: Sequence[Row], method: Method, experiment: Experiment) -> 
     for epsilon in experiment.epsilons:
         key = epsilon if method.private else None
         values = [row.accuracy for row in rows if row.cell.epsilon == key]
-        found.append(f"{summarise([value for value in values if value is not None]):4}")
+        found.append(f"{summarize([value for value in values if value is not None]):4}")
     return found
 
 

@@ -15,7 +15,7 @@ def runs() -> dict[str, Run]:
     """
     from benchmarks.attacks import ATTACKS
     from benchmarks.budgets.run import BUDGET
-    from benchmarks.catalogue import EXPERIMENTS
+    from benchmarks.catalog import EXPERIMENTS
     from benchmarks.cluster.runs import CLUSTER_RUNS
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
     from benchmarks.federated.attacks import FEDERATED_ATTACKS

@@ -9,7 +9,7 @@ from benchmarks.experiments import Experiment, Method
 from benchmarks.metrics import METRICS, Metric
 from benchmarks.problems import Problem
 from benchmarks.rows import Row
-from benchmarks.summary import summarise, table
+from benchmarks.summary import summarize, table
 from benchmarks.verdicts import comparison_lines, target_lines
 
 _NOT_BETTER = "°"
@@ -117,7 +117,7 @@ def _figure(
     reference: float | None,
 ) -> str:
     key = epsilon if method.private else None
-    summary = summarise([row.value for row in rows if row.cell.epsilon == key])
+    summary = summarize([row.value for row in rows if row.cell.epsilon == key])
     text = f"{summary:4}"
     if method.private and reference is not None and not metric.better(summary.mean, reference):
         text += f" {_NOT_BETTER}"

@@ -26,7 +26,7 @@ def retrain(
     tell : callable
         ``tell(model)`` returns the numbers in which the tables are to be told apart.
     arrays : mapping of str to ndarray
-        X and y, and those of the neighbouring table as other_X and other_y.
+        X and y, and those of the neighboring table as other_X and other_y.
     runs : int
         Fits on each table.
     fingerprint : callable

@@ -19,7 +19,7 @@ from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import PROBLEMS
 from benchmarks.problems.problem import take
-from benchmarks.summary import summarise, table
+from benchmarks.summary import summarize, table
 from dpboost.recipes.best import BEST
 from dpboost.recipes.best_rules import (
     NUMBERS,
@@ -238,7 +238,7 @@ def _compared(rows: list[Result]) -> list[str]:
     sides = [np.array(values(rows, method=side)) for side in (BELOW, ABOVE)]
     below, above = sides
     relative = 1.0 if measure == "AUC" else np.mean(below)
-    difference = summarise(list((above - below) / relative))
+    difference = summarize(list((above - below) / relative))
     off, error = abs(difference.mean), difference.standard_error
     bar = BARS[measure]
     verdict = _WITHIN if off <= bar else _CLIFF if off - 2 * error > bar else _OPEN

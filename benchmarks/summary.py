@@ -31,7 +31,7 @@ class Summary:
         return f"{text} ± {self.standard_error:.{digits}f}"
 
 
-def summarise(values: Sequence[float]) -> Summary:
+def summarize(values: Sequence[float]) -> Summary:
     """Return mean and standard error of at least one value."""
     error = math.nan
     if len(values) > 1:

@@ -10,7 +10,7 @@ from benchmarks.experiments import Comparison, Experiment, Target
 from benchmarks.metrics import METRICS, Metric
 from benchmarks.problems import Problem
 from benchmarks.rows import Row
-from benchmarks.summary import Summary, listed, span, summarise, table
+from benchmarks.summary import Summary, listed, span, summarize, table
 
 YES = "yes"
 _ALMOST = "within two standard errors"
@@ -65,14 +65,14 @@ def _targets(
             row.accuracy if target.of_classes and row.accuracy is not None else row.value
             for row in own
         ]
-        found = verdict(summarise([_advantage(value, target, metric) for value in values]))
+        found = verdict(summarize([_advantage(value, target, metric) for value in values]))
         lines.append(
             [
                 target.problem,
                 target.method,
                 f"{target.epsilon:g}",
                 metric.name,
-                f"{summarise(values):4}",
+                f"{summarize(values):4}",
                 f"{target.value:g}",
                 found,
             ]
@@ -287,17 +287,17 @@ def _compared(
     by_split = [{row.cell.split: row.value for row in found} for found in pair]
     sign = 1 if metric.higher_is_better else -1
     differences = [sign * (by_split[0][split] - by_split[1][split]) for split in by_split[0]]
-    advantage = summarise(differences)
+    advantage = summarize(differences)
     if comparison.two_sided:
         found = YES if abs(advantage.mean) <= comparison.margin else NO
     else:
-        found = verdict(summarise([value + comparison.margin for value in differences]))
+        found = verdict(summarize([value + comparison.margin for value in differences]))
     figures = [_figure([row.value for row in part]) for part in pair]
     return [problem.name, n_rows, metric.name, shown, *figures, _signed(advantage), found]
 
 
 def _figure(values: Sequence[float]) -> str:
-    return f"{summarise(values):4}"
+    return f"{summarize(values):4}"
 
 
 def _signed(summary: Summary) -> str:

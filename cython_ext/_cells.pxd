@@ -21,7 +21,7 @@ cdef inline void look_up(
     const bin_t* first, const bin_t* second, const bin_t* third, const row_t* steps,
     const unsigned short* table, Py_ssize_t n, unsigned short* leaves,
 ) noexcept nogil:
-    # The leaves of neighbouring rows.
+    # The leaves of neighboring rows.
     cdef Py_ssize_t i
     for i in range(n):
         leaves[i] = leaf_at(first, second, third, steps, table, i)
@@ -39,7 +39,7 @@ cdef inline void add_packed(
 cdef inline void add_packed_apart(
     const sum_t* words, const unsigned short* leaves, Py_ssize_t n, word_t* packed, Py_ssize_t size
 ) noexcept nogil:
-    # The same with LANES sums of each leaf, ``size`` apart: neighbouring rows often share a leaf,
+    # The same with LANES sums of each leaf, ``size`` apart: neighboring rows often share a leaf,
     # and a sum that has just been written is slow to read.
     cdef Py_ssize_t turn, i
     cdef int lane

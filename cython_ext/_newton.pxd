@@ -88,7 +88,7 @@ cdef inline void logistic_words(
     const sum_t* scores, const sum_t* labels, const unsigned char* present, Py_ssize_t n,
     const sum_t* table, sum_t half_range, sum_t limit, sum_t* words,
 ) noexcept nogil:
-    # At most ROWS_AT_ONCE neighbouring rows, zero for those that are not present. In steps: those
+    # At most ROWS_AT_ONCE neighboring rows, zero for those that are not present. In steps: those
     # without a look-up are vectors then, of 32 bits where they can be.
     cdef int position[ROWS_AT_ONCE]
     cdef unsigned int value[ROWS_AT_ONCE]
@@ -128,7 +128,7 @@ cdef inline void softmax_words(
     Py_ssize_t n, const sum_t* table, sum_t table_range, sum_t limit, sum_t* words,
     Py_ssize_t width,
 ) noexcept nogil:
-    # All classes of at most ROWS_AT_ONCE rows: neighbours where ``rows`` is NULL. Class k of row
+    # All classes of at most ROWS_AT_ONCE rows: neighbors where ``rows`` is NULL. Class k of row
     # r is ``scores[k * n_rows + r]``, that of the i-th word ``words[k * width + i]``.
     cdef sum_t top[ROWS_AT_ONCE]
     cdef word_t total[ROWS_AT_ONCE]

@@ -275,7 +275,7 @@ cdef void _sort_node(
         start += position[branch]
         child_ends[branch] = start
         position[branch] = start - position[branch]
-    # A counting sort keeps the order of rows inside a branch: neighbouring rows stay neighbours in
+    # A counting sort keeps the order of rows inside a branch: neighboring rows stay neighbors in
     # memory, level after level.
     for i in range(begin, end):
         branch = branches[column[order[i]]]

@@ -1,4 +1,4 @@
-"""Local reports: randomised symbols and bits with exact probabilities, and the sums over them.
+"""Local reports: randomized symbols and bits with exact probabilities, and the sums over them.
 
 Every probability is a whole number of units of 2^-64 and is drawn exactly: a uniform word is
 compared with it, or 64 coins are tossed together, digit by digit. No floating point touches a
@@ -249,7 +249,7 @@ def add_bits(const bin_t[:, ::1] bits, sum_t[::1] totals):
                     totals[8 * position + bit] += (bits[i, position] >> bit) & 1
 
 
-def add_labelled_bits(
+def add_labeled_bits(
     const bin_t[:, ::1] bits, const sum_t[::1] labels, sum_t[::1] counts, sum_t[::1] sums
 ):
     """Add reports and their labels to the totals of the symbols whose bits are set.

@@ -3,7 +3,7 @@
 Leaf values are integers, so that scores are exact sums in any order of trees and threads.
 Trees lie one behind the other in flat arrays; node numbers count from their own tree's start.
 
-A row walks down a tree, node by node. Neighbouring rows go together where a tree is small and each
+A row walks down a tree, node by node. Neighboring rows go together where a tree is small and each
 of its sets is a run of bins, as of a threshold or of one category: every node is asked for all of
 them, from the last one up to the root, and takes the leaf of its left or of its right child. That
 is ten times as many nodes, and a tenth of the time: bytes side by side fill the registers, and no
@@ -38,8 +38,8 @@ cdef enum:
     MOST_NODES = 256  # of a tree that is written out as a table
     FEW = 256  # rows for which no table is worth its writing
     VERY_FEW = 16  # rows that go through a tree alone
-    SIDE_BY_SIDE = 256  # neighbouring rows that go through a tree together
-    MOST_LANES = 127  # nodes of a tree that neighbouring rows go through together
+    SIDE_BY_SIDE = 256  # neighboring rows that go through a tree together
+    MOST_LANES = 127  # nodes of a tree that neighboring rows go through together
 
 cdef struct Nodes:
     const bin_t* bins
@@ -62,7 +62,7 @@ cdef struct Table:
     Py_ssize_t column[MOST_NODES]
 
 cdef struct Lanes:
-    # Bins that go left at each node: ``low`` to ``low + width``. Leaves of neighbouring rows below
+    # Bins that go left at each node: ``low`` to ``low + width``. Leaves of neighboring rows below
     # each node, and below a child that is a leaf itself.
     bin_t low[MOST_LANES]
     bin_t width[MOST_LANES]
@@ -263,7 +263,7 @@ cdef int _add_block(
 ) noexcept nogil:
     """Pass rows through one tree after the other; return 1 where memory lacks.
 
-    Their bins are in neighbouring columns from the first one on, or, where that is negative, in
+    Their bins are in neighboring columns from the first one on, or, where that is negative, in
     the columns of their numbers.
     """
     cdef Nodes tree
@@ -276,7 +276,7 @@ cdef int _add_block(
         free(scratch)
         free(gained)
         return 1
-    if first_column < 0 and _are_neighbours(rows, n):
+    if first_column < 0 and _are_neighbors(rows, n):
         first_column = rows[0]
     for i in range(n):
         earliest = min(earliest, first_tree[rows[i]])
@@ -314,7 +314,7 @@ cdef int _add_block(
     return 0
 
 
-cdef bint _are_neighbours(const row_t* rows, Py_ssize_t n) noexcept nogil:
+cdef bint _are_neighbors(const row_t* rows, Py_ssize_t n) noexcept nogil:
     cdef row_t gaps = 0
     cdef Py_ssize_t i
     for i in range(1, n):
@@ -366,7 +366,7 @@ cdef void _add_side_by_side(
     int t,
     bint nobody_has_it,
 ) noexcept nogil:
-    """Add one tree to what neighbouring columns gain, if their rows miss it."""
+    """Add one tree to what neighboring columns gain, if their rows miss it."""
     cdef Py_ssize_t node, i, k
     cdef const bin_t* column
     cdef const sum_t* values

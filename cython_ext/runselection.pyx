@@ -1,4 +1,4 @@
-"""The exponential mechanism over scores that come in runs of neighbours.
+"""The exponential mechanism over scores that come in runs of neighbors.
 
 The same sampler as in the selection kernel, and the same draws from the same bits: a proposal is
 looked up among the runs, and passes over all candidates become passes over runs.

@@ -1,4 +1,4 @@
-"""Split scores of a tree with few rows, level by level, as runs of neighbours with one score.
+"""Split scores of a tree with few rows, level by level, as runs of neighbors with one score.
 
 Below the first levels of such a tree most cells of a node's histogram are empty, and a threshold
 in an empty cell divides the node as the threshold before it does. So the histogram of a node never

@@ -1,4 +1,4 @@
-"""Scores of every candidate split from sparse columns, as runs of neighbours with one score.
+"""Scores of every candidate split from sparse columns, as runs of neighbors with one score.
 
 Where no row of a node stores anything between two bins of a feature, the thresholds between them
 divide the node alike, and where no row of it stores anything at all, every candidate of the
@@ -81,7 +81,7 @@ def runs(
     sum_t limit,
     int n_threads,
 ):
-    """Score every candidate of every node, by runs of neighbours with one score.
+    """Score every candidate of every node, by runs of neighbors with one score.
 
     Parameters
     ----------

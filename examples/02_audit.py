@@ -17,7 +17,7 @@ import numpy as np
 
 from dpboost import DPBoostRegressor, Schema
 from dpboost.audit import estimate_epsilon, estimator_fit, pair_of, replay_pair
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 # With the edges declared too nothing is spent on bins: all that is told is told by the leaf.
 SCHEMA = Schema(edges={0: (0.5,)}, label_bounds=(-1, 1))
@@ -52,7 +52,7 @@ def main() -> None:
     X, y = np.zeros((399, 1)), np.append(np.tile([-1.0, 1.0], 199), -1.0)
     row, label = np.zeros(1), 1.0
 
-    pair = pair_of(X, y, row, label, Neighbours.ADD_REMOVE)
+    pair = pair_of(X, y, row, label, Neighbors.ADD_REMOVE)
     audit = replay_pair(estimator_fit(make_estimator), pair)
     for entry in audit.entries:
         print(f"{entry.label}: charged {entry.charge:.4f}, tells at most {entry.cost:.4f}")

@@ -22,7 +22,7 @@ from dpboost import DPTreeClassifier, Schema
 from dpboost.audit.tree_audit import replay_tree_recipe, tree_bank
 from dpboost.growing.class_selectors import SplitSelector
 from dpboost.growing.single_tree_growth import SingleTree
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes.recipe import Recipe, Setting
 from dpboost.recipes.single_tree.best_tree import BEST_TREE, build
 
@@ -108,7 +108,7 @@ def main() -> None:
     # by entry, how much more likely one of them makes what was released.
     bank = [
         witness
-        for witness in tree_bank("best", [Neighbours.ADD_REMOVE])
+        for witness in tree_bank("best", [Neighbors.ADD_REMOVE])
         if witness.name.startswith(("lone row", "two nodes", "weighted row"))
     ]
     audit = replay_tree_recipe(own, epsilon=arguments.epsilon, chosen=bank)

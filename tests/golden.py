@@ -192,8 +192,8 @@ def continued() -> Any:
 CASES: dict[str, Callable[[], Any]] = {
     **{f"regression-{r}": lambda r=r: regression(r) for r in ("best", "dpboost", "para", "seq")},
     "regression-best-pure": lambda: regression(delta=0.0),
-    "regression-best-replace": lambda: regression(neighbours="replace"),
-    "regression-dpboost-replace": lambda: regression("dpboost", neighbours="replace"),
+    "regression-best-replace": lambda: regression(neighbors="replace"),
+    "regression-dpboost-replace": lambda: regression("dpboost", neighbors="replace"),
     **{f"objective-{name}": lambda name=name: objective(name) for name in OBJECTIVES},
     "objective-quantiles": lambda: objective("quantile", alpha=[0.1, 0.5, 0.9]),
     **{f"binary-{r}": lambda r=r: classification(r) for r in ("best", "dpboost", "para", "seq")},

@@ -15,7 +15,7 @@ from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
-from benchmarks.summary import span, summarise, table
+from benchmarks.summary import span, summarize, table
 from dpboost import DPBoostClassifier
 from dpboost.federated import FederatedBoostingClassifier
 
@@ -86,7 +86,7 @@ def body(results: Results) -> list[str]:
         if colluding:
             honest = int(method.split()[0]) - int(colluding)
             share = share if honest == 1 else f"1/{honest}"
-        lines.append([method, colluding or "-", share, f"{summarise(found):4}"])
+        lines.append([method, colluding or "-", share, f"{summarize(found):4}"])
     header = ["rows at", "colluders", "share of the noise of each party", "AUC ± standard error"]
     n = len({row.repeat for row in results.rows})
     return [
@@ -101,8 +101,8 @@ def finding(results: Results) -> str:
     """Return the accuracy in one place and with parties."""
     rows = results.rows
     settings = dict.fromkeys((row.method, row.x) for row in rows if row.method != _CENTRAL)
-    found = [summarise(values(rows, method=method, x=x)).mean for method, x in settings]
-    central = summarise(values(rows, method=_CENTRAL))
+    found = [summarize(values(rows, method=method, x=x)).mean for method, x in settings]
+    central = summarize(values(rows, method=_CENTRAL))
     return (
         f"On {rows[0].data} the AUC is {central:4} with all rows in one place, and "
         f"{span(found, '.4f')} with parties, depending on their number and that of colluders."

@@ -43,7 +43,7 @@ from benchmarks.harness.style import Panel
 from benchmarks.harness.style import draw as draw_panels
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import PROBLEMS
-from benchmarks.summary import listed, summarise, table
+from benchmarks.summary import listed, summarize, table
 
 DATA = ("adult", "default_credit")
 N_PARTIES, N_ROWS, N_PUBLIC = 5, 200, 10_000
@@ -322,13 +322,13 @@ def lines(rows: Sequence[Result], data: str) -> list[list[str]]:
         )
     ]
     found = [
-        ["no trees: public marginals", f"{summarise(marginals):3}", "", "", ""],
+        ["no trees: public marginals", f"{summarize(marginals):3}", "", "", ""],
         [
             "no trees: rows of other people",
-            f"{summarise(values(own, method=OTHERS, measure=CELLS)):3}",
+            f"{summarize(values(own, method=OTHERS, measure=CELLS)):3}",
             "",
             "",
-            f"{summarise(values(own, method=OTHERS, measure=ROWS)):3}",
+            f"{summarize(values(own, method=OTHERS, measure=ROWS)):3}",
         ],
     ]
     for method, epsilon in dict.fromkeys((row.method, row.epsilon) for row in own):
@@ -341,10 +341,10 @@ def lines(rows: Sequence[Result], data: str) -> list[list[str]]:
         found.append(
             [
                 label(method, epsilon),
-                f"{summarise(cells):3}",
-                f"{summarise(beyond):3}",
-                f"{summarise(present):3}",
-                f"{summarise(values(best, measure=ROWS)):3}",
+                f"{summarize(cells):3}",
+                f"{summarize(beyond):3}",
+                f"{summarize(present):3}",
+                f"{summarize(values(best, measure=ROWS)):3}",
             ]
         )
     return found

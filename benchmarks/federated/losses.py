@@ -18,7 +18,7 @@ from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
-from benchmarks.summary import listed, summarise, table
+from benchmarks.summary import listed, summarize, table
 from dpboost import DPBoostClassifier
 from dpboost.federated import (
     FederatedBoostingClassifier,
@@ -141,14 +141,14 @@ def body(results: Results) -> list[str]:
     """Return the table."""
     rows = results.rows
     remain = values(rows, method=_REMAIN)
-    lines = [[_REMAIN, f"{summarise(remain):4}", "", ""]]
+    lines = [[_REMAIN, f"{summarize(remain):4}", "", ""]]
     for how in (_AT_ONCE, _ONE_BY_ONE):
         found = values(rows, method=how)
-        apart = summarise([one - other for one, other in zip(found, remain, strict=True)])
+        apart = summarize([one - other for one, other in zip(found, remain, strict=True)])
         least = apart.mean - _DEVIATIONS * apart.standard_error
         # One repeat has no standard error, and shows nothing.
         met = "yes" if least >= -MOST_LOSS else "no"
-        lines.append([how, f"{summarise(found):4}", f"{apart:4}", met])
+        lines.append([how, f"{summarize(found):4}", f"{apart:4}", met])
     shares = N_EQUAL - 1 - N_LOST
     return [
         f"{rows[0].data}: recipe best, {ROUNDS} trees, epsilon {EPSILON:g}, delta 1e-6. {N_EQUAL} "
@@ -171,7 +171,7 @@ def finding(results: Results) -> str:
     said = []
     for how in (_AT_ONCE, _ONE_BY_ONE):
         found = values(results.rows, method=how)
-        apart = summarise([one - other for one, other in zip(found, remain, strict=True)])
+        apart = summarize([one - other for one, other in zip(found, remain, strict=True)])
         said.append(f"{apart.mean:+.4f} where they are {how}")
     return (
         f"With {N_LOST} of {N_EQUAL} parties lost, the AUC differs from that of the remaining rows "

@@ -18,7 +18,7 @@ from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
-from benchmarks.summary import span, summarise, table
+from benchmarks.summary import span, summarize, table
 from dpboost import DPBoostClassifier
 from dpboost.federated import FederatedBoostingClassifier
 
@@ -117,7 +117,7 @@ def body(results: Results) -> list[str]:
     for skew in distinct(rows, "x"):
         own = pick(rows, x=skew)
         low, high = min(values(own, method=_SMALLEST)), max(values(own, method=_LARGEST))
-        found = [f"{summarise(values(own, method=method)):4}" for method in methods]
+        found = [f"{summarize(values(own, method=method)):4}" for method in methods]
         lines.append([skew, f"{low:,.0f} to {high:,.0f}", *found])
     n = len({row.repeat for row in rows})
     return [
@@ -138,7 +138,7 @@ def finding(results: Results) -> str:
     for skew in distinct(results.rows, "x"):
         own = pick(results.rows, x=skew)
         central, together, alone = (
-            summarise(values(own, method=method)).mean
+            summarize(values(own, method=method)).mean
             for method in (_CENTRAL, _TOGETHER, _BEST_ALONE)
         )
         below.append(together - central)

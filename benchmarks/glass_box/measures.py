@@ -52,7 +52,7 @@ def directions(name: str, seed: int) -> Numbers:
 
 
 def in_order(model: Any, X: Any, known: dict[str, int]) -> float:
-    """Return the share of neighbours on a grid of each feature that are in order."""
+    """Return the share of neighbors on a grid of each feature that are in order."""
     binner, rows = model.ensemble_.binner, read_table(head(X, 200), schema=model.schema_)
     bins = dense_matrix(binner.transform(rows, 1))
     right = total = 0
@@ -133,7 +133,7 @@ def spreads(name: str, n_refits: int) -> Numbers:
         regression = own.task == "regression"
         found.append(model.predict(some) if regression else model.predict_proba(some)[:, 1])
         if number < 3:
-            spread = model.prediction_spread(some)
+            spread = model.prediction_std(some)
             said.append(spread if spread.ndim == 1 else spread[:, 1])
     return {
         "squared spread": float(np.mean(np.square(said))),
@@ -193,7 +193,7 @@ def _width_of_lightgbm(X: np.ndarray, y: np.ndarray, X_new: np.ndarray, seed: in
 
 
 def quantiles(seed: int) -> Numbers:
-    """Measure several quantiles of one fit: their coverage, and how often neighbours cross."""
+    """Measure several quantiles of one fit: their coverage, and how often neighbors cross."""
     X, y = generated("product", 20_000, seed)
     X_new, y_new = _new_rows()
     model = DPBoostRegressor(

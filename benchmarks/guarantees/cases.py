@@ -65,7 +65,7 @@ class Case:
 
     @property
     def relation(self) -> str:
-        """What is done to a table to get its neighbour."""
+        """What is done to a table to get its neighbor."""
         return "one row less" if self.replacement is None else "one row replaced"
 
     @property
@@ -73,7 +73,7 @@ class Case:
         """Position of the row in which the tables differ."""
         return self.removed % len(self.y)
 
-    def neighbour(self) -> tuple[np.ndarray, np.ndarray]:
+    def neighbor(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the other table."""
         if self.replacement is None:
             return np.delete(self.X, self.row, axis=0), np.delete(self.y, self.row)

@@ -46,7 +46,7 @@ def answer(
             delta=settings["delta"],
             recipe=settings["recipe"],
             preset="paper" if settings["recipe"] == "dpboost" else None,
-            neighbours=settings["neighbours"],
+            neighbors=settings["neighbors"],
             schema=schema,
             n_jobs=1,
             verbosity=0,

@@ -109,7 +109,7 @@ def findings_of(results: Results) -> list[Finding]:
 
 def retrained(case: Case, runs: int) -> Mapping[str, np.ndarray]:
     """Return what the models told, from the environment of the library."""
-    other_X, other_y = case.neighbour()
+    other_X, other_y = case.neighbor()
     arrays = {"X": case.X, "y": case.y, "other_X": other_X, "other_y": other_y}
     arrays["bounds"] = case.bounds
     settings = {"epsilon": case.epsilon, "delta": case.delta, "runs": runs, **case.settings}
@@ -117,7 +117,7 @@ def retrained(case: Case, runs: int) -> Mapping[str, np.ndarray]:
         return ask_peer(case.environment, case.script, arrays, settings, 1)
     from benchmarks.guarantees import ours
 
-    settings["neighbours"] = "add_remove" if case.replacement is None else "replace"
+    settings["neighbors"] = "add_remove" if case.replacement is None else "replace"
     return ours.answer(case.script, arrays, settings)
 
 

@@ -1,6 +1,6 @@
-"""One way of drawing: a colour for each method everywhere, bands, and names at the ends of lines.
+"""One way of drawing: a color for each method everywhere, bands, and names at the ends of lines.
 
-Images are 1,000 pixels wide. Numbers of a paper are grey. A series that lies outside its panel is
+Images are 1,000 pixels wide. Numbers of a paper are gray. A series that lies outside its panel is
 named at the edge with its value, instead of flattening the others.
 """
 
@@ -21,7 +21,7 @@ from benchmarks.harness.claims import interval
 from benchmarks.harness.results import Result, curves
 
 #: First words of a method, whatever else its name says.
-_COLOURS = {
+_COLORS = {
     "constant": "#9a9a9a",
     "NP": "black",
     "LightGBM": "black",
@@ -81,13 +81,13 @@ _DPI = 100
 _ROOM = 0.4
 
 
-def colour(method: str) -> str:
-    """Return the colour of a method; the same for its variants, whose names begin alike."""
+def color(method: str) -> str:
+    """Return the color of a method; the same for its variants, whose names begin alike."""
     first = method.removesuffix("*").split(",")[0]
     if method.endswith("for the bounds"):
         first = method  # a division of the budget, not a variant
-    if first in _COLOURS:
-        return _COLOURS[first]
+    if first in _COLORS:
+        return _COLORS[first]
     return _OTHERS[zlib.crc32(first.encode()) % len(_OTHERS)]
 
 
@@ -218,7 +218,7 @@ def _line(
     ends: _Ends,
 ) -> None:
     """Draw means with bands; a method without a position is a line across."""
-    shown, own = line_style(method), colour(method)
+    shown, own = line_style(method), color(method)
     if None in points:
         mean, half = float(np.mean(points[None])), interval(points[None])
         positions = list(spots) or [0.0, 1.0]

@@ -32,7 +32,7 @@ _FILE = PublishedFile(
     sha256="de37cdcdcaaa50c309d514f248f7c2302a5f1f88c168905eba23fe2fbc78449f",
 )
 _DICTIONARY = DataDictionary(
-    # Millimetres and grams, both divided by 200 by the publisher.
+    # Millimeters and grams, both divided by 200 by the publisher.
     bounds={
         "length": (0, 1),
         "diameter": (0, 1),

@@ -1,4 +1,4 @@
-"""Forest cover type: which of seven kinds of forest covers a cell of 30 by 30 metres?
+"""Forest cover type: which of seven kinds of forest covers a cell of 30 by 30 meters?
 
 The table of 92,962 rows is a random part of the published one, its measures scaled into [0, 1]
 by those who offer it. ``covtype_odds`` holds all rows of two classes in their units.
@@ -82,7 +82,7 @@ _RAW_FILE = PublishedFile(
     sha256="04a4672ee029d5d6824c03ac68e208db23412eb8275d6017d2471c5af9af1d20",
 )
 RAW_BOUNDS = {
-    "Elevation": (1_500, 4_000),  # metres
+    "Elevation": (1_500, 4_000),  # meters
     "Aspect": (0, 360),  # degrees
     "Slope": (0, 90),  # degrees
     "Horizontal_Distance_To_Hydrology": (0, 1_500),

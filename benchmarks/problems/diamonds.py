@@ -27,7 +27,7 @@ _DICTIONARY = DataDictionary(
         "carat": (0.2, 5.1),
         "depth": (43, 79),
         "table": (43, 95),
-        "x": (0, 11),  # millimetres
+        "x": (0, 11),  # millimeters
         "y": (0, 59),
         "z": (0, 32),
     },

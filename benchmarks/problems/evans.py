@@ -1,7 +1,7 @@
 """Regression tables of the collection by T. Evans: no header, the label in the last column.
 
-Its columns are centred, some are standardised. What they mean in these units only the published
-file can tell, so the declared intervals are stretched: (-5, 5) for standardised columns, and
+Its columns are centered, some are standardized. What they mean in these units only the published
+file can tell, so the declared intervals are stretched: (-5, 5) for standardized columns, and
 for the others the next 1, 2 or 5 times a power of ten beyond what the public file shows.
 """
 

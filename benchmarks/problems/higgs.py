@@ -31,7 +31,7 @@ _FILES = (
 _JET = {"pt": (0, 10), "eta": (-5, 5), "phi": (-2, 2), "b_tag": (0, 5)}
 _MASSES = ("m_jj", "m_jjj", "m_lv", "m_jlv", "m_bb", "m_wbb", "m_wwbb")
 _DICTIONARY = DataDictionary(
-    # The publisher has standardised all columns: momenta and masses cannot be negative, angles
+    # The publisher has standardized all columns: momenta and masses cannot be negative, angles
     # phi go once around; the other ends are round and generous.
     bounds={
         "lepton_pt": (0, 10),

@@ -1,6 +1,6 @@
 """Sets of the LIBSVM collection: cod-rna, a9a, w8a, ijcnn1 and news20.
 
-The file of cod-rna holds the published training rows, rebuilt from a standardised copy; that of
+The file of cod-rna holds the published training rows, rebuilt from a standardized copy; that of
 ijcnn1 is a MATLAB copy of the training and validation rows.
 """
 

@@ -112,7 +112,7 @@ def ijcnn1(content: bytes) -> bytes:
 
 
 def two_covers(content: bytes) -> bytes:
-    """Return the ten measures of the second and fourth forest cover, the fourth one labelled 1."""
+    """Return the ten measures of the second and fourth forest cover, the fourth one labeled 1."""
     frame = import_pandas().read_csv(io.BytesIO(gzip.decompress(content)), header=None)
     table = frame[frame.iloc[:, -1].isin((2, 4))]
     stream = io.BytesIO()

@@ -260,7 +260,7 @@ OPTDIGITS = _problem(
     {digit: digit for digit in range(10)},
 )
 
-# Four spectral bands of nine neighbouring points of a picture; nobody has class 6.
+# Four spectral bands of nine neighboring points of a picture; nobody has class 6.
 SATIMAGE = _problem(
     "satimage",
     "multiclass",

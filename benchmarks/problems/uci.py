@@ -58,7 +58,7 @@ _WINE_FILES = {
     ),
 }
 _WINE = DataDictionary(
-    # Grams a litre and, for sulphur dioxide, milligrams; what wine can hold, rounded up.
+    # Grams a liter and, for sulfur dioxide, milligrams; what wine can hold, rounded up.
     bounds={
         "fixed acidity": (0, 20),
         "volatile acidity": (0, 2),
@@ -72,15 +72,14 @@ _WINE = DataDictionary(
         "sulphates": (0, 2),
         "alcohol": (7, 16),
     },
-    categories={"colour": ("red", "white")},
+    categories={"color": ("red", "white")},
     label_bounds=(0, 10),
 )
 
 
 def _read_wine(paths: Mapping[str, Path]) -> tuple[pd.DataFrame, np.ndarray]:
     parts = [
-        read_table(paths[file.path], 12).assign(colour=colour)
-        for colour, file in _WINE_FILES.items()
+        read_table(paths[file.path], 12).assign(color=color) for color, file in _WINE_FILES.items()
     ]
     raw = import_pandas().concat(parts, ignore_index=True)
     return declared_frame(raw, _WINE), numbers(raw["quality"], "quality")

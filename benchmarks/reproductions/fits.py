@@ -17,7 +17,7 @@ from benchmarks.harness.results import PUBLISHED, Result, Results, curves, pick
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.harness.style import Panel, draw
 from benchmarks.libraries import dpboost_recipes
-from benchmarks.summary import summarise, table
+from benchmarks.summary import summarize, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,7 +235,7 @@ def _table(title: str, measure: str, axis: str, rows: Sequence[Result]) -> list[
     lines = []
     for kind in dict.fromkeys(row.measure for row in rows):
         for method, points in curves(pick(rows, measure=kind)):
-            cells = [f"{summarise(points[x]):{digits}}" if x in points else "" for x in positions]
+            cells = [f"{summarize(points[x]):{digits}}" if x in points else "" for x in positions]
             lines.append([method if kind == measure else f"paper: {method}", *cells])
     own = list(curves(pick(rows, measure=measure)))
     repeats = [len(found) for _, points in own for found in points.values()]

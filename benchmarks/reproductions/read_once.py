@@ -17,7 +17,7 @@ from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import Table, read_table
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.recipes.recipe import Recipe
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
@@ -100,7 +100,7 @@ def tree_request(
             owner,
             epsilon=epsilon,
             delta=0.0,
-            neighbours=Neighbours.ADD_REMOVE.value,
+            neighbors=Neighbors.ADD_REMOVE.value,
             schema=schema,
             assume_public=assume_public,
             noise_seed=None,

@@ -10,7 +10,7 @@ RANGES = {
     "epsilon": "> 0; inf: no privacy",
     "delta": "[0, 1); 0: pure epsilon",
     "schema": "Schema, dict, or path of a file",
-    "neighbours": "add_remove, replace",
+    "neighbors": "add_remove, replace",
     "assume_public": "some of column_types, classes, categories",
     "rows_per_user": "whole number from 1; None: rows are protected",
     "recipe": "name or Recipe",

@@ -24,7 +24,7 @@ def round_levels(
     out: NDArray[np.int64],
 ) -> None: ...
 def add_bits(bits: NDArray[np.uint8], totals: NDArray[np.int64]) -> None: ...
-def add_labelled_bits(
+def add_labeled_bits(
     bits: NDArray[np.uint8],
     labels: NDArray[np.int64],
     counts: NDArray[np.int64],

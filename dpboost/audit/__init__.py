@@ -12,7 +12,7 @@ from dpboost.audit.boosting_audit import black_box, replay_recipe, replay_witnes
 from dpboost.audit.budget_replay import BudgetAudit, replay_budget
 from dpboost.audit.hill_climbing import climb
 from dpboost.audit.hockey_stick import hockey_stick
-from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.neighboring_pairs import Pair, pair_of
 from dpboost.audit.non_interference import NonInterference, non_interference
 from dpboost.audit.own_estimators import (
     OutsideAudit,

@@ -164,7 +164,7 @@ def estimate_epsilon(
     row : int
         Position of the row that the neighboring table lacks.
     replacement : (row, label), optional
-        What the neighbour has in its place instead.
+        What the neighbor has in its place instead.
     n_runs : int, default=5000
         Fits on each table. Half of them choose the event, the other half count it.
     delta : float, default=0
@@ -204,8 +204,8 @@ def estimate_epsilon(
         X, [row, *(position for position in range(len(labels)) if position != row)][:N_PROBES]
     )
     tell = statistic or (lambda estimator: _predictions(estimator, probe))
-    neighbour = _neighbour(X, labels, row, replacement)
-    samples = _sample(make_estimator, ((X, labels), neighbour), n_runs, tell)
+    neighbor = _neighbor(X, labels, row, replacement)
+    samples = _sample(make_estimator, ((X, labels), neighbor), n_runs, tell)
     half = n_runs // 2
     chosen = samples[0][:half], samples[1][:half]
     tested = samples[0][half:], samples[1][half:]
@@ -322,14 +322,14 @@ def _rows(X: Any, positions: list[int]) -> Any:
     return X.iloc[positions] if hasattr(X, "iloc") else np.asarray(X)[positions]
 
 
-def _neighbour(
+def _neighbor(
     X: Any, y: NDArray[Any], row: int, replacement: tuple[Any, Any] | None
 ) -> tuple[Any, NDArray[Any]]:
     """Return the table without the row, or with another one in its place."""
     if replacement is None:
         if len(y) < 2:
             raise InvalidParameterError(
-                "The 'X' of estimate_epsilon needs two rows: the neighbour has one row less."
+                "The 'X' of estimate_epsilon needs two rows: the neighbor has one row less."
             )
         return _rows(X, [position for position in range(len(y)) if position != row]), np.delete(
             y, row

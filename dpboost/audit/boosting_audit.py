@@ -24,7 +24,7 @@ from dpboost.audit.released_surface import estimator_fit
 from dpboost.audit.run_trace import Violation
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import ALGORITHMS
 
 ESTIMATORS = {"regression": DPBoostRegressor, "binary": DPBoostClassifier}
@@ -48,7 +48,7 @@ def estimator_of(recipe: str, witness: Witness, epsilon: float) -> Callable[[], 
         return ESTIMATORS[witness.task](
             recipe=recipe,
             epsilon=epsilon,
-            neighbours=witness.neighbours.value,
+            neighbors=witness.neighbors.value,
             random_state=0,
             n_jobs=1,
             verbosity=0,
@@ -80,12 +80,12 @@ def replay_witness(
 
 
 def bank(
-    tasks: Sequence[str] = tuple(ESTIMATORS), relations: Sequence[Neighbours] = tuple(Neighbours)
+    tasks: Sequence[str] = tuple(ESTIMATORS), relations: Sequence[Neighbors] = tuple(Neighbors)
 ) -> Iterator[Witness]:
     """Yield the witnesses of all tasks and relations."""
     for task in tasks:
-        for neighbours in relations:
-            yield from witnesses(task, neighbours)
+        for neighbors in relations:
+            yield from witnesses(task, neighbors)
 
 
 def replay_recipe(
@@ -124,9 +124,9 @@ def replay_recipe(
         cases.append((witness, estimator_fit(estimator_of(recipe, witness, epsilon))))
     result = replay_cases(recipe, cases, epsilon=epsilon, seed=seed)
     result.violations += [("two fits", found) for found in stale_noise(recipe)]
-    learned = {w.neighbours for w in everyone if (w.name, w.task) == LONE}
-    for neighbours in learned if delta != 0 else ():
-        found = lone_category(category_learner(recipe, neighbours, epsilon, delta or DELTA))
+    learned = {w.neighbors for w in everyone if (w.name, w.task) == LONE}
+    for neighbors in learned if delta != 0 else ():
+        found = lone_category(category_learner(recipe, neighbors, epsilon, delta or DELTA))
         result.violations += [("lone category, its chance", violation) for violation in found]
     return result
 
@@ -136,7 +136,7 @@ LONE = ("lone category", "regression")
 
 
 def category_learner(
-    recipe: str, neighbours: Neighbours, epsilon: float = 1.0, delta: float = DELTA
+    recipe: str, neighbors: Neighbors, epsilon: float = 1.0, delta: float = DELTA
 ) -> Callable[[], Any]:
     """Return a function that makes an estimator which learns its categories."""
 
@@ -145,7 +145,7 @@ def category_learner(
             recipe=recipe,
             epsilon=epsilon,
             delta=delta,
-            neighbours=neighbours.value,
+            neighbors=neighbors.value,
             schema={"label_bounds": (-1.0, 1.0)},
             assume_public=(),
             n_estimators=1,

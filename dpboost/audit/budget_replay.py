@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 
-from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.neighboring_pairs import Pair
 from dpboost.audit.pair_replay import (
     TOLERANCE,
     EntryLoss,

@@ -1,4 +1,4 @@
-"""A budget from its opening to its last release, replayed on neighbours: all calls, one record.
+"""A budget from its opening to its last release, replayed on neighbors: all calls, one record.
 
 Fits that set rows aside and are stopped by them, evaluations with groups, drift, new leaves, more
 fits, intervals and several cross-validations, for rows and for users; and rows that one person has
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpboost.audit.budget_replay import BudgetAudit, replay_budget
-from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.neighboring_pairs import Pair, pair_of
 from dpboost.audit.pair_replay import Fit
 from dpboost.audit.run_trace import Steering, Violation
 from dpboost.budgeting.budget import Budget
@@ -26,7 +26,7 @@ from dpboost.evaluating import bin_histograms, evaluate
 from dpboost.lightgbm.dataset import Dataset
 from dpboost.model_selection.cross_validation import cv
 from dpboost.model_selection.refitting import refit_leaves
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 #: What each call of a session takes of its budget.
 PART = Fraction(1, 8)
@@ -62,7 +62,7 @@ _OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetSession:
-    """One budget session on a pair of neighbours, which differ in ``group`` rows."""
+    """One budget session on a pair of neighbors, which differ in ``group`` rows."""
 
     name: str
     run: Fit
@@ -120,7 +120,7 @@ def audit_sessions(*, quick: bool = False) -> SessionAudit:
 
 def sessions() -> Iterator[BudgetSession]:
     """Yield the sessions of rows under each relation, and those of users."""
-    for relation in Neighbours:
+    for relation in Neighbors:
         for side, coin in SIDES.items():
             for kind, run, labels in (
                 ("classes", of_classes(relation), (0, 1)),
@@ -139,7 +139,7 @@ def sessions() -> Iterator[BudgetSession]:
         yield BudgetSession(name=f"periods, {name}", run=of_periods, pair=person(periods), group=2)
 
 
-def _pair(relation: Neighbours, coin: float, low: Any, high: Any) -> Pair:
+def _pair(relation: Neighbors, coin: float, low: Any, high: Any) -> Pair:
     """Return a row at the end of the features, with the other label, beside some that are alike."""
     return pair_of(
         np.full((8, 1), -0.5),
@@ -174,11 +174,11 @@ def _shown(**results: Any) -> Mapping[str, str]:
     return {name: str(found) for name, found in results.items()}
 
 
-def of_classes(relation: Neighbours) -> Fit:
+def of_classes(relation: Neighbors) -> Fit:
     """Return a session with a classifier."""
 
     def run(X: Any, y: Any) -> Mapping[str, str]:
-        budget = Budget(epsilon=8, delta=1e-5, neighbours=relation.value)
+        budget = Budget(epsilon=8, delta=1e-5, neighbors=relation.value)
         own: dict[str, Any] = {"budget": budget, "fraction": PART}
         make = _maker(DPBoostClassifier, {**_BOUNDS, "classes": [0, 1]}, relation)
         model = make(early_stopping_round=8).fit(X, y, holdout=HALF, **own)
@@ -194,11 +194,11 @@ def of_classes(relation: Neighbours) -> Fit:
     return run
 
 
-def of_numbers(relation: Neighbours) -> Fit:
+def of_numbers(relation: Neighbors) -> Fit:
     """Return a session with a regressor, whose label bounds are wide, and with intervals."""
 
     def run(X: Any, y: Any) -> Mapping[str, str]:
-        budget = Budget(epsilon=8, delta=1e-5, neighbours=relation.value)
+        budget = Budget(epsilon=8, delta=1e-5, neighbors=relation.value)
         own: dict[str, Any] = {"budget": budget, "fraction": PART}
         make = _maker(DPBoostRegressor, {**_BOUNDS, "label_bounds": (-1.0, 1.0)}, relation)
         model = make(early_stopping_round=8).fit(X, y, holdout=HALF, **own)
@@ -220,7 +220,7 @@ def of_users(X: Any, y: Any) -> Mapping[str, str]:
     users = {"user_ids": X[:, 1].astype(np.int64)}
     own: dict[str, Any] = {"budget": budget, "fraction": PART}
     X = X[:, :1]
-    make = _maker(DPBoostClassifier, {**_BOUNDS, "classes": [0, 1]}, Neighbours.ADD_REMOVE)
+    make = _maker(DPBoostClassifier, {**_BOUNDS, "classes": [0, 1]}, Neighbors.ADD_REMOVE)
     make = partial(make, rows_per_user=ROWS_PER_USER)
     model = make(early_stopping_round=8).fit(X, y, holdout=HALF, **users, **own)
     return _shown(
@@ -229,7 +229,7 @@ def of_users(X: Any, y: Any) -> Mapping[str, str]:
         bins=bin_histograms(model, X, **users, **own).counts,
         leaves=refit_leaves(model, X, y, **users, **own).booster_.model_to_string(),
         second=make().fit(X, y, **users, **own).booster_.model_to_string(),
-        folds=_validated(X, y, "binary", Neighbours.ADD_REMOVE, own, **users),
+        folds=_validated(X, y, "binary", Neighbors.ADD_REMOVE, own, **users),
     )
 
 
@@ -251,7 +251,7 @@ def person(periods: Sequence[int]) -> Pair:
 def of_periods(X: Any, y: Any) -> Mapping[str, str]:
     """Run a session of two periods, apart and together; the last column says which."""
     budget = Budget(epsilon=4, delta=1e-5, periods=2)
-    make = _maker(DPBoostClassifier, {**_BOUNDS, "classes": [0, 1]}, Neighbours.ADD_REMOVE)
+    make = _maker(DPBoostClassifier, {**_BOUNDS, "classes": [0, 1]}, Neighbors.ADD_REMOVE)
     of_rows = np.array([f"q{int(each)}" for each in X[:, 1]])
     found: dict[str, Any] = {}
     for names in (["q0"], ["q0", "q1"], ["q1"]):
@@ -271,12 +271,12 @@ def of_periods(X: Any, y: Any) -> Mapping[str, str]:
     return _shown(**found)
 
 
-def _maker(kind: Any, schema: Mapping[str, Any], relation: Neighbours) -> Callable[..., Any]:
-    return partial(kind, schema=schema, neighbours=relation.value, **_OPTIONS)
+def _maker(kind: Any, schema: Mapping[str, Any], relation: Neighbors) -> Callable[..., Any]:
+    return partial(kind, schema=schema, neighbors=relation.value, **_OPTIONS)
 
 
 def _validated(
-    X: Any, y: Any, objective: str, relation: Neighbours, own: Any, **users: Any
+    X: Any, y: Any, objective: str, relation: Neighbors, own: Any, **users: Any
 ) -> dict[str, Any]:
     """Cross-validate, with the metrics of an evaluation."""
     known = {"label_bounds": (-1.0, 1.0)} if objective == "regression" else {}
@@ -284,7 +284,7 @@ def _validated(
         "objective": objective,
         "metric": "l2" if objective == "regression" else "auc",
         "schema": {**_BOUNDS, **known},
-        "neighbours": relation.value,
+        "neighbors": relation.value,
         "max_depth": 1,
         "seed": 0,
         "num_threads": 1,

@@ -25,7 +25,7 @@ def false_claims(estimator: Any) -> list[str]:
         for name, asked, told in (
             ("epsilon", float(estimator.epsilon), float(report.epsilon)),
             ("delta", float(estimator.delta), float(report.delta)),
-            ("neighbours", estimator.neighbours, report.neighbours),
+            ("neighbors", estimator.neighbors, report.neighbors),
         )
         if asked != told
     ]

@@ -1,4 +1,4 @@
-"""Fits to rows on the workers of a Dask cluster: replays on neighbours and without rows."""
+"""Fits to rows on the workers of a Dask cluster: replays on neighbors and without rows."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.neighboring_pairs import Pair, pair_of
 from dpboost.audit.non_interference import non_interference
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.recorded_calls import FOR_CLASSES, FOR_NUMBERS, LABELS, NUMBERS, X
 from dpboost.audit.recorded_calls import N_ROWS as N_CALL_ROWS
 from dpboost.audit.run_trace import Violation
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
-#: Rows that the neighbours share, and those of a partition.
+#: Rows that the neighbors share, and those of a partition.
 N_ROWS, PARTITION = 40, 16
 
 #: Recipe, delta and parameters of a fit; the rows of the second are dealt to trees by coins.
@@ -84,15 +84,15 @@ def _workers() -> Iterator[Any]:
 def _cases(client: Any) -> Iterator[tuple[Callable[[Any, Any], Mapping[str, Any]], Pair]]:
     random = np.random.default_rng(0)
     X = random.integers(0, 2, (N_ROWS, 2)).astype(float)
-    for neighbours in Neighbours:
+    for neighbors in Neighbors:
         for recipe, settings in FITS:
             for classes in (False, True):
                 y = random.integers(0, 2, N_ROWS) if classes else np.tile([-1.0, 1.0], N_ROWS // 2)
                 labels = (1, 0) if classes else (1.0, -1.0)
                 pair = pair_of(
-                    X, y, np.ones(2), labels[0], neighbours, instead=(np.zeros(2), labels[1])
+                    X, y, np.ones(2), labels[0], neighbors, instead=(np.zeros(2), labels[1])
                 )
-                terms = {"recipe": recipe, "neighbours": neighbours.value, **settings}
+                terms = {"recipe": recipe, "neighbors": neighbors.value, **settings}
                 yield _fit_of(client, classes, terms), pair
 
 

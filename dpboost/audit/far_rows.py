@@ -113,7 +113,7 @@ class FarRows:
             if part.start == part.stop:
                 continue
             batch = [rows.iloc[part] if form.container == "frame" else rows[part]]
-            batch += [labels[part]] if form.labelled else []
+            batch += [labels[part]] if form.labeled else []
             if form.weighted:
                 batch.append(self.numbers(NumbersForm(kind="weight"))[part])
             yield tuple(batch) if len(batch) > 1 else batch[0]

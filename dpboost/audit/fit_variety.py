@@ -1,4 +1,4 @@
-"""Pairs of neighbours for what else a fit may be asked for, each with the fit that it is for.
+"""Pairs of neighbors for what else a fit may be asked for, each with the fit that it is for.
 
 Several classes, other losses, weights, initial scores, users, a model to go on from, learned
 ranges of labels. The last column of a table may hold what is not a feature.
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.neighboring_pairs import Pair, pair_of
 from dpboost.audit.pair_replay import FAULTS, Fit
 from dpboost.audit.released_surface import overhear, shown
 from dpboost.audit.witnesses import DELTA, START_UNITS, Witness
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.lightgbm.dataset import Dataset
 from dpboost.model_selection.cross_validation import cv
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 Case = tuple[Witness, Fit]
 
@@ -81,26 +81,26 @@ _OPTIONS: dict[str, Any] = {
 
 
 def other_cases(
-    neighbours: Neighbours, *, epsilon: float = 1.0, delta: float = DELTA
+    neighbors: Neighbors, *, epsilon: float = 1.0, delta: float = DELTA
 ) -> Iterator[Case]:
     """Yield all cases under one relation, each of task ``"other"``."""
-    common = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours.value, **_OPTIONS}
+    common = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors.value, **_OPTIONS}
     for name in CLASSES:
-        yield from _classes(name, neighbours, common)
+        yield from _classes(name, neighbors, common)
     for name in OBJECTIVES:
-        yield _objective(name, neighbours, common)
-    yield from _with_rows(neighbours, common)
-    yield from _label_ranges(neighbours, common)
-    yield from _continued(neighbours, common)
-    yield _in_order(neighbours, common)
-    yield from _users(neighbours, common)
-    yield _missing(neighbours, common)
-    yield from _ensembles(neighbours, common)
-    yield from _cross_validated(neighbours, common)
+        yield _objective(name, neighbors, common)
+    yield from _with_rows(neighbors, common)
+    yield from _label_ranges(neighbors, common)
+    yield from _continued(neighbors, common)
+    yield _in_order(neighbors, common)
+    yield from _users(neighbors, common)
+    yield _missing(neighbors, common)
+    yield from _ensembles(neighbors, common)
+    yield from _cross_validated(neighbors, common)
 
 
-def _case(name: str, neighbours: Neighbours, pair: Pair, fit: Fit, **more: Any) -> Case:
-    witness = Witness(name=name, task="other", neighbours=neighbours, pair=pair, **more)
+def _case(name: str, neighbors: Neighbors, pair: Pair, fit: Fit, **more: Any) -> Case:
+    witness = Witness(name=name, task="other", neighbors=neighbors, pair=pair, **more)
     return witness, fit
 
 
@@ -121,7 +121,7 @@ def fit_of(make: Callable[[], Any], argument: str | None = None, **given: Any) -
     return fit
 
 
-def _classes(name: str, neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+def _classes(name: str, neighbors: Neighbors, common: dict[str, Any]) -> Iterator[Case]:
     """Yield rows that move the sums far: of a class that looks impossible, of a lone class."""
     parameters, n_classes = CLASSES[name]
     random = np.random.default_rng(0)
@@ -138,24 +138,24 @@ def _classes(name: str, neighbours: Neighbours, common: dict[str, Any]) -> Itera
         steering["even"] = {("start value", 0): np.array([SURE, SURE, *rest[1:], 0])}
     pairs = {
         "wrong class": pair_of(
-            X, y, far, last, neighbours, instead=(far, 1), steering=steering.get("wrong")
+            X, y, far, last, neighbors, instead=(far, 1), steering=steering.get("wrong")
         ),
         "opposite": pair_of(
-            X, y, far, 0, neighbours, instead=(far, 1), steering=steering.get("even")
+            X, y, far, 0, neighbors, instead=(far, 1), steering=steering.get("even")
         ),
-        "lone class": pair_of(X, np.zeros_like(y), far, 1, neighbours, instead=(far, 0)),
-        "no class of the list": pair_of(X, y, far, 9, neighbours, instead=(far, 1)),
-        "missing cells": pair_of(X, y, far * np.nan, last, neighbours, instead=(far, last)),
+        "lone class": pair_of(X, np.zeros_like(y), far, 1, neighbors, instead=(far, 0)),
+        "no class of the list": pair_of(X, y, far, 9, neighbors, instead=(far, 1)),
+        "missing cells": pair_of(X, y, far * np.nan, last, neighbors, instead=(far, last)),
     }
     for kind, pair in pairs.items():
-        yield _case(f"{name}, {kind}", neighbours, pair, fit)
+        yield _case(f"{name}, {kind}", neighbors, pair, fit)
 
 
 def _table(label_bounds: tuple[float, float]) -> dict[str, Any]:
     return {"bounds": dict.fromkeys(range(2), (0.0, 1.0)), "label_bounds": label_bounds}
 
 
-def _row(bounds: tuple[float, float], neighbours: Neighbours, start: list[int], own: float) -> Pair:
+def _row(bounds: tuple[float, float], neighbors: Neighbors, start: list[int], own: float) -> Pair:
     """Return two rows and a third one of the largest gradient; replaced, it turns around."""
     low, high = bounds
     X = np.array([[0.0, 0.0, 0.5], [1.0, 1.0, 2.0]])
@@ -166,22 +166,22 @@ def _row(bounds: tuple[float, float], neighbours: Neighbours, start: list[int], 
         np.array([low, high]),
         row,
         label,
-        neighbours,
+        neighbors,
         instead=(row * [1, 1, -1 if own < 0 else 1], low + high - label),
         steering={("start value", 0): np.array(start)} if start else {},
     )
 
 
-def _objective(name: str, neighbours: Neighbours, common: dict[str, Any]) -> Case:
+def _objective(name: str, neighbors: Neighbors, common: dict[str, Any]) -> Case:
     parameters, bounds, start = OBJECTIVES[name]
-    pair = _row(bounds, neighbours, start, 3.0)
+    pair = _row(bounds, neighbors, start, 3.0)
     without = replace(pair, X=pair.X[:, :2], X_other=pair.X_other[:, :2])
     schema = _table(bounds)
     fit = fit_of(lambda: DPBoostRegressor(schema=schema, **common, **parameters))
-    return _case(f"objective {name}", neighbours, without, fit)
+    return _case(f"objective {name}", neighbors, without, fit)
 
 
-def _with_rows(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+def _with_rows(neighbors: Neighbors, common: dict[str, Any]) -> Iterator[Case]:
     """Yield weights and initial scores, of which the row has an extreme one."""
     schema = _table((-1.0, 1.0))
     for name, argument, own, parameters in (
@@ -192,12 +192,12 @@ def _with_rows(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]
         ("initial scores", "init_score", -0.4, {}),
     ):
         # With scores of rows' own, the row count is released alone.
-        pair = _row((-1.0, 1.0), neighbours, [] if argument == "init_score" else _MIDDLE, own)
+        pair = _row((-1.0, 1.0), neighbors, [] if argument == "init_score" else _MIDDLE, own)
         if name == "weights among many":
             pair = _among(pair, 200)
         make = partial(DPBoostRegressor, schema=schema, **common, **parameters)
         fit = fit_of(make, argument)
-        yield _case(name, neighbours, pair, fit)
+        yield _case(name, neighbors, pair, fit)
 
 
 def _among(pair: Pair, copies: int) -> Pair:
@@ -226,7 +226,7 @@ def _among(pair: Pair, copies: int) -> Pair:
     )
 
 
-def _label_ranges(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+def _label_ranges(neighbors: Neighbors, common: dict[str, Any]) -> Iterator[Case]:
     """Yield labels whose range is released: inside declared bounds, and far from zero.
 
     The row is alone at one end; replaced, it goes to the other one, and moves two counts. Some
@@ -243,19 +243,19 @@ def _label_ranges(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Ca
         ("label range, beyond it", declared, narrow, (1e9, -1e9), "label range"),
         ("far labels", one_column, 1940.0 + narrow, (2010.0, -1900.0), "label bounds"),
     ):
-        pair = pair_of(X, y, row, ends[0], neighbours, instead=(row, ends[1]))
+        pair = pair_of(X, y, row, ends[0], neighbors, instead=(row, ends[1]))
         make = partial(DPBoostRegressor, schema=schema, objective="l1", **common)
         aims = tuple((label, look) for look in ((1, 2) if label == "label range" else (3,)))
-        yield _case(name, neighbours, pair, fit_of(make), aims_at=aims)
+        yield _case(name, neighbors, pair, fit_of(make), aims_at=aims)
 
 
-def _continued(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+def _continued(neighbors: Neighbors, common: dict[str, Any]) -> Iterator[Case]:
     """Yield fits that go on from a model, whose predictions rows begin at."""
     schema = _table((-1.0, 1.0))
     random = np.random.default_rng(1)
     X, y = random.uniform(size=(40, 2)), np.tile([-1.0, 1.0], 20)
     make = partial(DPBoostRegressor, schema=schema, **common)
-    pair = pair_of(X, y, X[0], 1.0, neighbours, instead=(1 - X[0], -1.0))
+    pair = pair_of(X, y, X[0], 1.0, neighbors, instead=(1 - X[0], -1.0))
     earlier: list[Any] = []
 
     def fit(X: Any, y: Any) -> Mapping[str, Any]:
@@ -272,22 +272,22 @@ def _continued(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]
         with overhear(heard):
             earlier[:] = [make().fit(random.uniform(size=(40, 2)), y)]
 
-    yield _case("continued model", neighbours, pair, fit, before=before)
+    yield _case("continued model", neighbors, pair, fit, before=before)
 
 
-def _in_order(neighbours: Neighbours, common: dict[str, Any]) -> Case:
+def _in_order(neighbors: Neighbors, common: dict[str, Any]) -> Case:
     """Return a fit whose scores are corrected on the way, by functions of released trees."""
     random = np.random.default_rng(2)
     X, y = random.uniform(size=(40, 2)), np.tile([-1.0, 1.0], 20)
-    pair = pair_of(X, y, X[0], 1.0, neighbours, instead=(1 - X[0], -1.0))
+    pair = pair_of(X, y, X[0], 1.0, neighbors, instead=(1 - X[0], -1.0))
     schema = _table((-1.0, 1.0))
     make = partial(DPBoostRegressor, schema=schema, monotone_constraints=[1, -1], **common)
-    return _case("features with directions", neighbours, pair, fit_of(make))
+    return _case("features with directions", neighbors, pair, fit_of(make))
 
 
-def _users(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+def _users(neighbors: Neighbors, common: dict[str, Any]) -> Iterator[Case]:
     """Yield tables of users, of whom one with three rows or with one comes; two rows count."""
-    if neighbours is Neighbours.REPLACE:
+    if neighbors is Neighbors.REPLACE:
         return
     schema = _table((-1.0, 1.0))
     X = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.2, 0.4, 2.0]])
@@ -306,34 +306,34 @@ def _users(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
             steering={("start value", 0): np.array(_MIDDLE)},
         )
         name = f"users, of whom one has {n_own} rows"
-        yield _case(name, neighbours, pair, fit_of(make, "user_ids"), group=2)
+        yield _case(name, neighbors, pair, fit_of(make, "user_ids"), group=2)
 
 
-def _missing(neighbours: Neighbours, common: dict[str, Any]) -> Case:
+def _missing(neighbors: Neighbors, common: dict[str, Any]) -> Case:
     """Return many rows with a missing cell, and one that would change what stands in for it."""
     X = np.full((60, 2), np.nan)
     X[:4], X[:, 1] = 0.1, 0.5
     y = np.tile([-1.0, 1.0], 30)
     row, other = np.array([1.0, 0.5]), np.array([0.0, 0.5])
-    pair = pair_of(X, y, row, 1.0, neighbours, instead=(other, 1.0))
+    pair = pair_of(X, y, row, 1.0, neighbors, instead=(other, 1.0))
     make = partial(DPBoostRegressor, schema=_table((-1.0, 1.0)), **common)
-    return _case("missing cells of others", neighbours, pair, fit_of(make))
+    return _case("missing cells of others", neighbors, pair, fit_of(make))
 
 
-def _ensembles(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+def _ensembles(neighbors: Neighbors, common: dict[str, Any]) -> Iterator[Case]:
     """Yield ensembles of two trees on disjoint rows; the row is in the first or the second."""
     schema = _table((-1.0, 1.0))
     settings = {**common, "n_estimators": 4, "trees_per_ensemble": 2}
     make = partial(DPBoostRegressor, schema=schema, **settings)
     for tree, coin in enumerate((0.05, 0.95)):
-        pair = _row((-1.0, 1.0), neighbours, _MIDDLE, 3.0)
+        pair = _row((-1.0, 1.0), neighbors, _MIDDLE, 3.0)
         pair = replace(pair, X=pair.X[:, :2], X_other=pair.X_other[:, :2], coin=coin)
-        yield _case(f"tree {tree} of an ensemble", neighbours, pair, fit_of(make))
+        yield _case(f"tree {tree} of an ensemble", neighbors, pair, fit_of(make))
 
 
-def _cross_validated(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+def _cross_validated(neighbors: Neighbors, common: dict[str, Any]) -> Iterator[Case]:
     """Yield cross-validations, in whose metrics the row counts as it does in the fits."""
-    own = {name: common[name] for name in ("epsilon", "delta", "neighbours", "max_depth")}
+    own = {name: common[name] for name in ("epsilon", "delta", "neighbors", "max_depth")}
     params = {**own, "schema": _table((-1.0, 1.0)), "seed": 0, "num_threads": 1, "verbosity": -1}
     random = np.random.default_rng(2)
     X, y = random.uniform(size=(30, 2)), np.tile([-1.0, 1.0], 15)
@@ -358,7 +358,7 @@ def _cross_validated(neighbours: Neighbours, common: dict[str, Any]) -> Iterator
 
     for first in (True, False):
         pair = pair_of(
-            X, y, X[0], 1.0, neighbours, instead=(1 - X[0], -1.0), first=first, steering={}
+            X, y, X[0], 1.0, neighbors, instead=(1 - X[0], -1.0), first=first, steering={}
         )
         name = f"cross-validation, row {'first' if first else 'last'}"
-        yield _case(name, neighbours, pair, fit, several=True)
+        yield _case(name, neighbors, pair, fit, several=True)

@@ -1,4 +1,4 @@
-"""Hill climbing: let a random pair of neighbours become a telling one."""
+"""Hill climbing: let a random pair of neighbors become a telling one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.neighboring_pairs import Pair, pair_of
 from dpboost.audit.pair_replay import Fit, PairAudit, replay_pair
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,7 +37,7 @@ def climb(
     *,
     n_rows: int,
     n_features: int,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     goal: Callable[[PairAudit], float],
     n_steps: int,
     seed: int,
@@ -51,7 +51,7 @@ def climb(
         As in ``replay_pair``; takes features that are bits and the given labels.
     n_rows, n_features : int
         Shape of the table to start from, drawn at random.
-    neighbours : Neighbours
+    neighbors : Neighbors
     goal : callable
         From an audit to the number to be raised.
     n_steps : int
@@ -68,14 +68,14 @@ def climb(
     generator = np.random.default_rng(seed)
     X = generator.integers(0, 2, size=(n_rows + 1, n_features)).astype(np.float64)
     y = generator.choice(labels, size=n_rows + 1)
-    best, audit = _audited(fit, X, y, neighbours, seed)
+    best, audit = _audited(fit, X, y, neighbors, seed)
     height = goal(audit)
     heights = [height]
     for _ in range(n_steps):
         if audit.violations:
             break
         trial_X, trial_y = _changed(X, y, labels, generator)
-        pair, trial = _audited(fit, trial_X, trial_y, neighbours, seed)
+        pair, trial = _audited(fit, trial_X, trial_y, neighbors, seed)
         if trial.violations or goal(trial) >= height:
             X, y, best, audit, height = trial_X, trial_y, pair, trial, goal(trial)
         heights.append(height)
@@ -83,10 +83,10 @@ def climb(
 
 
 def _audited(
-    fit: Fit, X: NDArray[Any], y: NDArray[Any], neighbours: Neighbours, seed: int
+    fit: Fit, X: NDArray[Any], y: NDArray[Any], neighbors: Neighbors, seed: int
 ) -> tuple[Pair, PairAudit]:
     """Audit the table whose last row is the one that differs."""
-    pair = pair_of(X[:-1], y[:-1], X[-1], y[-1], neighbours, coin=0.01)
+    pair = pair_of(X[:-1], y[:-1], X[-1], y[-1], neighbors, coin=0.01)
     return pair, replay_pair(fit, pair, seed=seed, compare_visible=False)
 
 

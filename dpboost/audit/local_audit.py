@@ -14,7 +14,7 @@ from dpboost.audit.blackbox import clopper_pearson
 from dpboost.audit.run_trace import Violation
 from dpboost.local.label_levels import POSITION_BITS, ClassLabels, NumericLabels
 from dpboost.local.randomizer import ONE_RECORD
-from dpboost.local.registry import find_randomiser
+from dpboost.local.registry import find_randomizer
 from dpboost.privacy.randomness import Entropy
 
 N_REPORTS = 200_000
@@ -45,10 +45,10 @@ def local_reports(epsilon: float = 1.0) -> list[Violation]:
 
 def _audit(name: str, epsilon: float) -> Iterator[Violation]:
     mechanism, labels = KINDS[name]
-    randomiser: Any = find_randomiser(mechanism, epsilon, labels, N_CELLS, "audit")
+    randomizer: Any = find_randomizer(mechanism, epsilon, labels, N_CELLS, "audit")
     records = [(cell, position) for cell in range(2) for position in (0, _STEP)]
     tables = [np.tile(np.array(record, dtype=np.int64), (N_REPORTS, 1)) for record in records]
-    drawn = [randomiser.draw(table, ONE_RECORD, Entropy.secure()) for table in tables]
+    drawn = [randomizer.draw(table, ONE_RECORD, Entropy.secure()) for table in tables]
     counted = [_events(payload, mechanism) for payload in drawn]
     found = max(_lower_bound(first, second) for first, second in permutations(counted, 2))
     if found > epsilon:

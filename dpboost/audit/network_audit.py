@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.neighbouring_pairs import pair_of
+from dpboost.audit.neighboring_pairs import pair_of
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.run_trace import Violation
 from dpboost.data.table import read_table
@@ -38,7 +38,7 @@ from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.model_selection.secret_folds import deal_folds
 from dpboost.privacy.exact_arithmetic import PrivacyCost, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.recipes import ALGORITHMS
@@ -91,48 +91,48 @@ def evaluations_of_parties(
 
 
 def _compared(
-    names: Sequence[str], terms_of: Callable[[str, Neighbours], Agreement]
+    names: Sequence[str], terms_of: Callable[[str, Neighbors], Agreement]
 ) -> list[Violation]:
     found: list[Violation] = []
     for name in names:
-        for neighbours in Neighbours:
-            terms = terms_of(name, neighbours)
+        for neighbors in Neighbors:
+            terms = terms_of(name, neighbors)
             found += _told(terms)
-            found += _replayed(terms, neighbours)
+            found += _replayed(terms, neighbors)
     return found
 
 
-def _continuing(task: str, neighbours: Neighbours) -> Agreement:
+def _continuing(task: str, neighbors: Neighbors) -> Agreement:
     """Return terms of a fit that continues a model that is public."""
-    terms = _terms("best", neighbours)
+    terms = _terms("best", neighbors)
     if task == "classification":
         schema = {"bounds": SCHEMA["bounds"], "classes": [-1, 1]}
         terms = replace(terms, task=task, schema=schema)
     # Gradients that are not clipped show where the scores of a row start.
     hyper = terms.hyper | {"gradient_clip": 1.0}
     return replace(
-        terms, hyper=hyper, init_model=_public_model(task, neighbours).booster_.model_to_string()
+        terms, hyper=hyper, init_model=_public_model(task, neighbors).booster_.model_to_string()
     )
 
 
-def _judging(task: str, neighbours: Neighbours) -> Agreement:
+def _judging(task: str, neighbors: Neighbors) -> Agreement:
     """Return terms about a model that is public."""
     # A few rows are to be seen through the noise of the first look.
-    model = _public_model(task, neighbours)
-    return evaluation_agreement(model, N_PARTIES, epsilon=40.0, neighbours=neighbours.value)
+    model = _public_model(task, neighbors)
+    return evaluation_agreement(model, N_PARTIES, epsilon=40.0, neighbors=neighbors.value)
 
 
-def _public_model(task: str, neighbours: Neighbours) -> Any:
+def _public_model(task: str, neighbors: Neighbors) -> Any:
     """Return a model of rows that anybody may see."""
     labels = {"label_bounds": (-1.0, 1.0)} if task == "regression" else {"classes": [-1, 1]}
     kind: Any = DPBoostRegressor if task == "regression" else DPBoostClassifier
     schema = {"bounds": {0: (0.0, 1.0), 1: (0.0, 1.0)}, **labels}
     settings = {"n_estimators": 2, "max_depth": 1, "random_state": 0, "verbosity": -1}
-    model = kind(schema=schema, epsilon=20.0, neighbours=neighbours.value, **settings)
+    model = kind(schema=schema, epsilon=20.0, neighbors=neighbors.value, **settings)
     return model.fit(*public_rows(50))
 
 
-def _terms(recipe: str, neighbours: Neighbours) -> Agreement:
+def _terms(recipe: str, neighbors: Neighbors) -> Agreement:
     return Agreement(
         n_parties=N_PARTIES,
         features=("age", "dose"),
@@ -141,7 +141,7 @@ def _terms(recipe: str, neighbours: Neighbours) -> Agreement:
         recipe=recipe,
         # Level histograms divide it among all features and depths.
         epsilon=epsilon_of(Fraction(30)),
-        neighbours=neighbours.value,
+        neighbors=neighbors.value,
         hyper={"n_estimators": 3, "max_depth": 2, "max_bin": 4},
     )
 
@@ -225,7 +225,7 @@ def _told(terms: Agreement) -> Iterator[Violation]:
     seeded = replace(terms, noise_seed=9)
     X, y = public_rows(12)
     found, sent = over_messages(seeded, (X, y))
-    where = f"{terms.recipe}, {terms.neighbours}"
+    where = f"{terms.recipe}, {terms.neighbors}"
     violation = partial(Violation, CHECK, where)
     if text_of(told_of(found)) != text_of(in_one_place(seeded, (X, y))):
         what = "other figures" if terms.recipe == EVALUATION else "another model"
@@ -254,7 +254,7 @@ def are_small(arrays: Sequence[NDArray[Any]]) -> bool:
     return bool(near.mean() > 0.5)
 
 
-def _replayed(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
+def _replayed(terms: Agreement, neighbors: Neighbors) -> Iterator[Violation]:
     """Weigh the releases of the same terms with all rows in one place."""
     X, y = public_rows(12)
 
@@ -262,7 +262,7 @@ def _replayed(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
         return {"told": text_of(in_one_place(terms, (X, y)))}
 
     instead = (np.zeros(2), -1.0)
-    pair = pair_of(X, y, np.ones(2), 1.0, neighbours, instead=instead, coin=0.0)
+    pair = pair_of(X, y, np.ones(2), 1.0, neighbors, instead=instead, coin=0.0)
     for one in (pair, pair.swapped):
         yield from replay_pair(trained, one).violations
 
@@ -274,14 +274,14 @@ def cross_validations_of_parties(
     found: list[Violation] = []
     for task in tasks:
         found += _told_of_folds(
-            _fold_terms(task, Neighbours.ADD_REMOVE, FOLD_SEED), f"cross-validation, {task}"
+            _fold_terms(task, Neighbors.ADD_REMOVE, FOLD_SEED), f"cross-validation, {task}"
         )
-        for neighbours in Neighbours:
-            found += _replayed_folds(_fold_terms(task, neighbours, None), neighbours)
+        for neighbors in Neighbors:
+            found += _replayed_folds(_fold_terms(task, neighbors, None), neighbors)
     return found
 
 
-def _fold_terms(task: str, neighbours: Neighbours, seed: int | None) -> Agreement:
+def _fold_terms(task: str, neighbors: Neighbors, seed: int | None) -> Agreement:
     known: dict[str, Any] = {"label_bounds": (-1.0, 1.0)}
     kind: Any = FederatedBoostingRegressor
     if task == "classification":
@@ -291,7 +291,7 @@ def _fold_terms(task: str, neighbours: Neighbours, seed: int | None) -> Agreemen
         epsilon=60.0,
         delta=0.0,
         schema={"bounds": SCHEMA["bounds"], **known},
-        neighbours=neighbours.value,
+        neighbors=neighbors.value,
         n_estimators=2,
         max_depth=1,
         max_bin=4,
@@ -324,7 +324,7 @@ def _told_of_folds(terms: Agreement, where: str) -> Iterator[Violation]:
             yield violation("a row may cost more in all sessions than the budget")
 
 
-def _replayed_folds(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
+def _replayed_folds(terms: Agreement, neighbors: Neighbors) -> Iterator[Violation]:
     """Weigh the releases of all parts together, with all rows in one place."""
     folds = terms.folds
     assert folds is not None
@@ -342,7 +342,7 @@ def _replayed_folds(terms: Agreement, neighbours: Neighbours) -> Iterator[Violat
         return {"models": [text_of(each) for each in told], "figures": figures}
 
     rows: Rows = public_rows(N_FOLD_ROWS)
-    pair = pair_of(*rows, np.ones(2), 1.0, neighbours, instead=(np.zeros(2), -1.0), first=True)
+    pair = pair_of(*rows, np.ones(2), 1.0, neighbors, instead=(np.zeros(2), -1.0), first=True)
     for one in (pair, pair.swapped):
         audit = replay_pair(cross_validated, one, several=True)
         yield from audit.violations

@@ -205,8 +205,8 @@ def _strongest(look: Look) -> tuple[int, float]:
     best = (0, 0.0)
     if not len(lags):
         return best
-    centred = look.noise - np.median(look.noise)
-    for values in (centred, np.abs(centred)):
+    centered = look.noise - np.median(look.noise)
+    for values in (centered, np.abs(centered)):
         ranks = rankdata(values)
         scores = (ranks - ranks.mean()) / max(ranks.std(), 1e-300)
         length = 2 ** math.ceil(math.log2(len(scores) + lags[-1] + 1))

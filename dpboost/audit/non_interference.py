@@ -6,11 +6,11 @@ draws: those that were recorded, random ones, and extreme ones. The replay is th
 that is visible must be the same, and so must, step by step, each release as it is booked and each
 query and command that is handed to the rows.
 
-A decision that is made on an exact value, although a noisy one was paid for, shows here: neighbours
+A decision that is made on an exact value, although a noisy one was paid for, shows here: neighbors
 of a table mostly decide alike, far tables do not.
 
 What this cannot see: what a query does with the rows inside its `evaluate`, a sensitivity or a
-noise that is wrong, rows under other names of users, time and memory. The replay of neighbours and
+noise that is wrong, rows under other names of users, time and memory. The replay of neighbors and
 the tests of sensitivities are for these. Labels and cells that are refused are outside the
 guarantee; the audit of refusals looks at them. Code of the user, such as callbacks, is run again
 and must itself be a function of what it is handed.

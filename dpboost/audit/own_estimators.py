@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import check_choice, check_integer, check_real
 from dpboost.audit.blackbox import EpsilonEstimate, Statistic, estimate_epsilon
-from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.neighboring_pairs import Pair
 from dpboost.audit.pair_replay import Fit
 from dpboost.audit.recipe_audit import Case, RecipeAudit, replay_cases
 from dpboost.audit.released_surface import estimator_fit
 from dpboost.audit.run_trace import Recorder
 from dpboost.audit.witnesses import Witness, witnesses
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import ALGORITHMS
 
 TASKS = ("regression", "binary")
@@ -86,14 +86,14 @@ class OutsideAudit:
 
 
 def outside_pairs(
-    task: str, neighbours: Neighbours | str = Neighbours.ADD_REMOVE
+    task: str, neighbors: Neighbors | str = Neighbors.ADD_REMOVE
 ) -> Iterator[OutsidePair]:
     """Yield small tables on which a careless estimator shows one row.
 
     Parameters
     ----------
     task : {"regression", "binary"}
-    neighbours : {"add_remove", "replace"}
+    neighbors : {"add_remove", "replace"}
 
     Yields
     ------
@@ -111,7 +111,7 @@ def outside_pairs(
     }
     for name, (column, (common, own)) in tables.items():
         labels = np.append(np.full(len(column) - 1, common), own)
-        other = ([0.0], low) if Neighbours(neighbours) is Neighbours.REPLACE else None
+        other = ([0.0], low) if Neighbors(neighbors) is Neighbors.REPLACE else None
         yield OutsidePair(
             name=name, X=column[:, np.newaxis], y=labels, row=len(column) - 1, replacement=other
         )
@@ -123,7 +123,7 @@ def audit_estimator(
     epsilon: float,
     delta: float = 0.0,
     task: str = "regression",
-    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
     n_runs: int = 1000,
     pairs: Sequence[OutsidePair] | None = None,
     statistic: Statistic | None = None,
@@ -139,7 +139,7 @@ def audit_estimator(
     epsilon, delta : float
         The claim.
     task : {"regression", "binary"}
-    neighbours : {"add_remove", "replace"}
+    neighbors : {"add_remove", "replace"}
         The relation of the claim.
     n_runs : int, default=1000
         Fits on each table of each pair.
@@ -175,7 +175,7 @@ def audit_estimator(
     owner = "audit_estimator"
     check_real("epsilon", owner, epsilon, low=0, low_open=True)
     check_integer("n_runs", owner, n_runs, low=4)
-    chosen = list(outside_pairs(task, neighbours)) if pairs is None else list(pairs)
+    chosen = list(outside_pairs(task, neighbors)) if pairs is None else list(pairs)
     found = []
     for pair in chosen:
         started = time.perf_counter()
@@ -207,7 +207,7 @@ def replay_estimator(
     make_estimator: Callable[..., Any],
     *,
     task: str = "regression",
-    relations: Sequence[Neighbours] = (Neighbours.ADD_REMOVE,),
+    relations: Sequence[Neighbors] = (Neighbors.ADD_REMOVE,),
     seed: int | None = None,
 ) -> RecipeAudit:
     """Replay an estimator of ours with a new recipe, loss or parameters on the bank of witnesses.
@@ -215,12 +215,12 @@ def replay_estimator(
     Parameters
     ----------
     make_estimator : callable
-        Takes the parameters that a witness sets (``schema``, ``n_estimators``, ``neighbours``, ...)
+        Takes the parameters that a witness sets (``schema``, ``n_estimators``, ``neighbors``, ...)
         as keywords and returns a new ``DPBoostRegressor`` or ``DPBoostClassifier``; for instance
         ``functools.partial(DPBoostRegressor, recipe=MINE, epsilon=1.0)``.
     task : {"regression", "binary"}
         Which witnesses: labels in [-1, 1], or classes 0 and 1.
-    relations : sequence of Neighbours
+    relations : sequence of Neighbors
     seed : int, optional
         Draw from a seed.
 
@@ -239,8 +239,8 @@ def replay_estimator(
     check_choice("task", "replay_estimator", task, TASKS)
     cases: list[Case] = []
     epsilon = 0.0
-    for neighbours in relations:
-        for witness in witnesses(task, neighbours):
+    for neighbors in relations:
+        for witness in witnesses(task, neighbors):
             make = partial(_for_witness, make_estimator, witness)
             epsilon = max(epsilon, float(make().epsilon))
             cases.append((witness, estimator_fit(make)))
@@ -253,7 +253,7 @@ def _for_witness(make_estimator: Callable[..., Any], witness: Witness) -> Any:
     """Return a new estimator with the parameters that a witness sets."""
     settings = dict(witness.settings)
     selection = settings.pop("selection", None)
-    fixed = {"neighbours": witness.neighbours.value, "random_state": 0, "n_jobs": 1}
+    fixed = {"neighbors": witness.neighbors.value, "random_state": 0, "n_jobs": 1}
     model = make_estimator(**{**fixed, "verbosity": 0, **settings})
     if (
         selection

@@ -10,7 +10,7 @@ from typing import Any
 from dpboost.audit.disjoint_scopes import CHECK as DISJOINT
 from dpboost.audit.disjoint_scopes import disjoint_scopes
 from dpboost.audit.hockey_stick import delta_of
-from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.neighboring_pairs import Pair
 from dpboost.audit.output_distributions import CallLoss, call_loss
 from dpboost.audit.public_numbers import CHECK as PUBLIC_NUMBERS
 from dpboost.audit.public_numbers import first_difference

@@ -32,7 +32,7 @@ from dpboost.audit.run_trace import Violation
 from dpboost.audit.sampler_laws import sampler_laws
 from dpboost.audit.tree_audit import TREE_RECIPES, replay_tree_recipe, tree_bank, tree_black_box
 from dpboost.audit.witnesses import DELTA, Witness
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import ALGORITHMS
 
 #: Recipes of DPTreeClassifier by the names that the command knows them by.
@@ -173,7 +173,7 @@ def plan(request: Request) -> Plan:
             f"more than {request.runs or QUICK_RUNS} fits a table",
             "most sessions under one budget",
             "non-interference of other calls than a few, and far tables of other sizes",
-            f"epsilon {LARGE_EPSILON:g}; other fits with delta 0 and neighbours='replace'",
+            f"epsilon {LARGE_EPSILON:g}; other fits with delta 0 and neighbors='replace'",
         ]
     return found
 
@@ -344,8 +344,8 @@ def _others(request: Request) -> list[AuditPart]:
         settings.append((LARGE_EPSILON, DELTA))
     parts = []
     for epsilon, delta in settings:
-        for relation in Neighbours:
-            if request.quick and delta == 0 and relation is Neighbours.REPLACE:
+        for relation in Neighbors:
+            if request.quick and delta == 0 and relation is Neighbors.REPLACE:
                 continue
             name = f"{OTHER}, delta {delta:g}"
             if epsilon != request.epsilon:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import CategoryCountQuery, Query, SumQuery, carry_out
 from dpboost.privacy.sensitive import Sensitive
 
@@ -40,17 +40,17 @@ class Sites:
         counts = [query.count(rows) for rows in self._rows]
         return [sum(columns, Counter()) for columns in zip(*counts, strict=True)]
 
-    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return the sum of the answers: a row moves the answer of its place alone."""
-        return Sensitive(self.exact(query), query.bounds(neighbours), query.unit)
+        return Sensitive(self.exact(query), query.bounds(neighbors), query.unit)
 
-    def each(self, query: Query, neighbours: Neighbours) -> Sensitive:
+    def each(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return the answers of all sites, one after the other on the first axis.
 
         A row moves one of them, as if it were the only one.
         """
         answers = np.concatenate([query.evaluate(rows) for rows in self._rows])
-        return Sensitive(answers, query.bounds(neighbours), query.unit)
+        return Sensitive(answers, query.bounds(neighbors), query.unit)
 
     def apply(self, command: str, **given: Any) -> None:
         """Have a command carried out at every site."""

@@ -13,13 +13,13 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.neighboring_pairs import Pair, pair_of
 from dpboost.audit.pair_replay import Fit, replay_pair
 from dpboost.audit.released_surface import overhear, shown
 from dpboost.audit.run_trace import Violation
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.tree_estimators import DPTreeClassifier
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
@@ -100,9 +100,9 @@ def _one(random: np.random.Generator, kind: str, n_classes: int) -> RandomFit:
     nominal = int(random.integers(0, 2))
     X, y = _rows(random, int(random.integers(1, MOST_ROWS)), n_classes, nominal)
     (row, other), labels = _rows(random, 2, n_classes, nominal, X.shape[1])
-    neighbours = Neighbours(random.choice([relation.value for relation in Neighbours]))
+    neighbors = Neighbors(random.choice([relation.value for relation in Neighbors]))
     settings = _settings(random, kind, n_classes, X.shape[1], nominal)
-    settings["neighbours"] = neighbours.value
+    settings["neighbors"] = neighbors.value
     argument = _argument(random, kind, settings)
     name, container = _container(random, X.shape[1], nominal)
     pair = pair_of(
@@ -110,7 +110,7 @@ def _one(random: np.random.Generator, kind: str, n_classes: int) -> RandomFit:
         y,
         row,
         labels[0],
-        neighbours,
+        neighbors,
         instead=(other, labels[1]),
         first=bool(random.integers(2)),
         coin=None if random.integers(2) else float(random.random()),

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.audit.blackbox import EpsilonEstimate, Statistic, estimate_epsilon
-from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.neighboring_pairs import Pair
 from dpboost.audit.pair_replay import Fit, PairAudit, replay_pair
 from dpboost.audit.run_trace import Recorder, Violation
 from dpboost.audit.witnesses import Witness
@@ -26,7 +26,7 @@ ALARM_CONFIDENCE = 1 - 1e-6
 #: A label and the number of the release among those of it.
 Part = tuple[str, int]
 
-#: A pair of neighbours and the fit that it is for.
+#: A pair of neighbors and the fit that it is for.
 Case = tuple[Witness, Fit]
 
 
@@ -75,7 +75,7 @@ class RecipeAudit:
             seen[entry.label] = part[1] + 1
             self.reached[entry.label] = max(self.reached.get(entry.label, 0.0), entry.reached)
             if part in witness.aims_at:
-                key = (witness.task, witness.neighbours.value, part)
+                key = (witness.task, witness.neighbors.value, part)
                 self.aimed[key] = max(self.aimed.get(key, 0.0), entry.reached)
 
 

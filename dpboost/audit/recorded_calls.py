@@ -115,7 +115,7 @@ def _recipes() -> Iterator[RecordedCall]:
             name = f"{recipe}, {make.__name__}"
             quick = recipe in ("best", "dpboost") and make is regressor
             yield _fit("recipes", name, make, labels, recipe=recipe, quick=quick)
-            for more in ({"delta": 0.0}, {"neighbours": "replace"}, {"schema": None}):
+            for more in ({"delta": 0.0}, {"neighbors": "replace"}, {"schema": None}):
                 own = {"epsilon": 40.0, **more} if "schema" in more else more
                 told = f"{name}, {next(iter(more))} {next(iter(more.values()))}"
                 yield _fit("recipes", told, make, labels, recipe=recipe, **own)
@@ -133,7 +133,7 @@ def _trees() -> Iterator[RecordedCall]:
                 LABELS,
                 recipe=recipe,
                 schema=FOR_CLASSES,
-                neighbours=relation,
+                neighbors=relation,
                 quick=recipe == "best" and relation == "add_remove",
                 **own,
             )

@@ -139,7 +139,7 @@ class RunTrace:
     Parameters
     ----------
     ids : sequence of int
-        Who each row of the table is; neighbours share the ids of the rows they share.
+        Who each row of the table is; neighbors share the ids of the rows they share.
     ledger : Ledger or None
         The last one of ``ledgers``, which are in the order in which they were opened.
     children : list of RunTrace
@@ -245,7 +245,7 @@ class Recorder:
     ids : sequence of int
         Who each row of the table is.
     n_ids : int, optional
-        Coins are tossed for the ids below this, so that the neighbours find theirs.
+        Coins are tossed for the ids below this, so that the neighbors find theirs.
     source : RunTrace, optional
         The run whose outcomes are forced and whose coins are used.
     steering : Steering, optional

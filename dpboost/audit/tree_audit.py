@@ -28,7 +28,7 @@ from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
@@ -56,7 +56,7 @@ def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, An
             model = kind(
                 recipe=recipe,
                 epsilon=epsilon,
-                neighbours=witness.neighbours.value,
+                neighbors=witness.neighbors.value,
                 n_jobs=1,
                 **settings,
             ).fit(X, y, sample_weight=None if weights is None else X[:, weights])
@@ -77,7 +77,7 @@ def sites_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, A
             "places_fit",
             epsilon=epsilon,
             delta=0.0,
-            neighbours=witness.neighbours.value,
+            neighbors=witness.neighbors.value,
             schema=schema,
             assume_public=(),
             noise_seed=None,
@@ -115,12 +115,10 @@ def replay_tree_witness(
     return replay_both(tree_fit(recipe, witness, epsilon), witness, seed=seed)
 
 
-def tree_bank(
-    recipe: str, relations: Sequence[Neighbours] = tuple(Neighbours)
-) -> Iterator[Witness]:
+def tree_bank(recipe: str, relations: Sequence[Neighbors] = tuple(Neighbors)) -> Iterator[Witness]:
     """Yield the witnesses of a recipe for some relations."""
-    for neighbours in relations:
-        yield from tree_witnesses(recipe, neighbours)
+    for neighbors in relations:
+        yield from tree_witnesses(recipe, neighbors)
 
 
 def replay_tree_recipe(

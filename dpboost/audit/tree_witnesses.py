@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.audit.neighbouring_pairs import pair_of
+from dpboost.audit.neighboring_pairs import pair_of
 from dpboost.audit.run_trace import Steering
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
 #: Splits on which the added row makes the other, common change.
@@ -35,29 +35,27 @@ _DEPTH = 2
 _STEERED = ("opposite children", "one-row leaf", "filter border", "late leaf", "five trees")
 
 
-def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
+def tree_witnesses(recipe: str, neighbors: Neighbors) -> Iterator[Witness]:
     """Yield the bank of a recipe: settings are those of ``DPTreeClassifier``."""
     for criterion in (None, *_other_criteria(recipe)):
-        yield lone_row(recipe, neighbours, 0, criterion=criterion)
-    yield lone_row(recipe, neighbours, 0, n_classes=3)
-    yield lone_row(recipe, neighbours, 1)
-    yield two_nodes(recipe, neighbours)
+        yield lone_row(recipe, neighbors, 0, criterion=criterion)
+    yield lone_row(recipe, neighbors, 0, n_classes=3)
+    yield lone_row(recipe, neighbors, 1)
+    yield two_nodes(recipe, neighbors)
     if recipe in BY_SUMS:
-        yield lone_row(recipe, neighbours, 0, n_sites=3)
+        yield lone_row(recipe, neighbors, 0, n_sites=3)
     if recipe == "histograms_saving":
-        yield root_alone(neighbours)
+        yield root_alone(neighbors)
     if TREE_ALGORITHMS[recipe].weights:
-        yield weighted_row(recipe, neighbours)
+        yield weighted_row(recipe, neighbors)
     if recipe == "best":
-        yield replace(
-            lone_row(recipe, neighbours, 0, delta=DELTA), name="lone row, Gaussian counts"
-        )
+        yield replace(lone_row(recipe, neighbors, 0, delta=DELTA), name="lone row, Gaussian counts")
     if recipe == "diffp_c45":
-        lone = lone_row(recipe, neighbours, 0)
+        lone = lone_row(recipe, neighbors, 0)
         yield replace(lone, name="lone row, pruned", settings={**lone.settings, "prune": True})
         for level in range(_DEPTH):
-            yield numeric_row(neighbours, level)
-    for witness in witnesses("binary", neighbours):
+            yield numeric_row(neighbors, level)
+    for witness in witnesses("binary", neighbors):
         if not witness.name.startswith(_STEERED):
             yield _of_tree(witness)
 
@@ -135,7 +133,7 @@ def _pure_feature(n_features: int, feature: int) -> dict[tuple[str, int], Any]:
 
 def lone_row(
     recipe: str,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     level: int,
     *,
     criterion: str | None = None,
@@ -171,7 +169,7 @@ def lone_row(
     if recipe == "histograms_saving":
         # The leaf of the row is not the first one: see `root_alone`.
         aims = [("class counts", level)]
-    if neighbours is Neighbours.ADD_REMOVE:
+    if neighbors is Neighbors.ADD_REMOVE:
         aims += [("node sizes", level), ("split gain", level), ("row count", 0)]
         aims += [("impurity bounds", level)]
     elif delta:
@@ -182,7 +180,7 @@ def lone_row(
         y,
         row,
         label,
-        neighbours,
+        neighbors,
         instead=(other, label),
         steering=_steering(recipe, n_features, level) if n_classes == 2 else {},
     )
@@ -190,7 +188,7 @@ def lone_row(
         name=f"lone row, level {level}, {criterion or 'own criterion'}, {n_classes} classes"
         + (f", {n_sites} sites" if n_sites > 1 else ""),
         task="tree",
-        neighbours=neighbours,
+        neighbors=neighbors,
         pair=pair,
         settings=settings,
         # The scale of three classes is that of two but for a little of root-Gini.
@@ -198,7 +196,7 @@ def lone_row(
     )
 
 
-def two_nodes(recipe: str, neighbours: Neighbours) -> Witness:
+def two_nodes(recipe: str, neighbors: Neighbors) -> Witness:
     """Move a row from one node to another one: both sizes and both gains change."""
     n_features = N_OTHERS + 2
     bits = np.repeat([0.0, 1.0], N_PURE)
@@ -209,27 +207,27 @@ def two_nodes(recipe: str, neighbours: Neighbours) -> Witness:
     other = row.copy()
     other[-1] = 1.0
     steering = _steering(recipe, n_features, 1)
-    pair = pair_of(X, y, row, 1, neighbours, instead=(other, 1), steering=steering)
+    pair = pair_of(X, y, row, 1, neighbors, instead=(other, 1), steering=steering)
     aims: tuple[tuple[str, int], ...] = ()
-    if neighbours is Neighbours.REPLACE and recipe != "sulq_id3":
+    if neighbors is Neighbors.REPLACE and recipe != "sulq_id3":
         aims = (("node sizes", 1), ("split gain", 1), ("impurity bounds", 1))
-    return Witness("two nodes", "tree", neighbours, pair, _settings(n_features), aims_at=aims)
+    return Witness("two nodes", "tree", neighbors, pair, _settings(n_features), aims_at=aims)
 
 
-def root_alone(neighbours: Neighbours) -> Witness:
+def root_alone(neighbors: Neighbors) -> Witness:
     """All of the budget is for the class counts of the root."""
     X, y = np.zeros((N_PURE, 1)), np.zeros(N_PURE, dtype=np.int64)
     return Witness(
         "root alone",
         "tree",
-        neighbours,
-        pair_of(X, y, np.zeros(1), 1, neighbours, instead=(np.zeros(1), 0)),
+        neighbors,
+        pair_of(X, y, np.zeros(1), 1, neighbors, instead=(np.zeros(1), 0)),
         {**_settings(1), "max_depth": 0},
         aims_at=(("leaf counts", 0),),
     )
 
 
-def numeric_row(neighbours: Neighbours, level: int) -> Witness:
+def numeric_row(neighbors: Neighbors, level: int) -> Witness:
     """Thresholds chosen for each feature: one of them separates the row, and all others do not."""
     bins = 40
     X = np.column_stack((0.5 + np.arange(N_PURE) % (bins - 1), np.zeros(N_PURE)))
@@ -242,14 +240,14 @@ def numeric_row(neighbours: Neighbours, level: int) -> Witness:
     return Witness(
         f"numeric row, level {level}",
         "tree",
-        neighbours,
-        pair_of(X, y, row, 1, neighbours, instead=(other, 1), steering=steering),
+        neighbors,
+        pair_of(X, y, row, 1, neighbors, instead=(other, 1), steering=steering),
         {"schema": schema, "max_depth": _DEPTH, "max_bin": bins, "threshold_draws": "per_feature"},
-        aims_at=(("threshold choice", level),) if neighbours is Neighbours.ADD_REMOVE else (),
+        aims_at=(("threshold choice", level),) if neighbors is Neighbors.ADD_REMOVE else (),
     )
 
 
-def weighted_row(recipe: str, neighbours: Neighbours) -> Witness:
+def weighted_row(recipe: str, neighbors: Neighbors) -> Witness:
     """Give the row a weight above the largest one, and others weights of all sizes.
 
     The last column is the weight. Every other column tells nothing.
@@ -261,22 +259,22 @@ def weighted_row(recipe: str, neighbours: Neighbours) -> Witness:
     return Witness(
         "weighted row",
         "tree",
-        neighbours,
-        pair_of(X, y, row, 1, neighbours, instead=(row, 0)),
+        neighbors,
+        pair_of(X, y, row, 1, neighbors, instead=(row, 0)),
         {"schema": schema, "max_depth": 0, "max_weight": 1.0, "weight_column": 1},
         aims_at=(("leaf counts", 0),),
     )
 
 
-def number_witnesses(neighbours: Neighbours) -> Iterator[Witness]:
+def number_witnesses(neighbors: Neighbors) -> Iterator[Witness]:
     """Yield the bank of the tree of numbers: settings are those of ``DPTreeRegressor``."""
     for delta in (0.0, DELTA):
-        yield opposite_halves(neighbours, delta)
-        yield lone_number(neighbours, delta, weight=1.0)
-    yield lone_number(neighbours, 0.0, weight=7.0)
+        yield opposite_halves(neighbors, delta)
+        yield lone_number(neighbors, delta, weight=1.0)
+    yield lone_number(neighbors, 0.0, weight=7.0)
 
 
-def opposite_halves(neighbours: Neighbours, delta: float) -> Witness:
+def opposite_halves(neighbors: Neighbors, delta: float) -> Witness:
     """Lower the gain of one split by three, and raise that of all others by one.
 
     Feature 0 tells rows of the largest label from rows of the least. The row has the least label
@@ -292,19 +290,19 @@ def opposite_halves(neighbours: Neighbours, delta: float) -> Witness:
     other[0] = 1.0
     schema = {"categories": dict.fromkeys(range(n_features), (0, 1)), "label_bounds": (-1, 1)}
     aims: list[tuple[str, int]] = []
-    if neighbours is Neighbours.ADD_REMOVE:
+    if neighbors is Neighbors.ADD_REMOVE:
         aims = [("split choice", 0), ("row count", 0)]
     return Witness(
         "opposite halves" + (", Gaussian sums" if delta else ""),
         "tree of numbers",
-        neighbours,
-        pair_of(X, y, row, -1.0, neighbours, instead=(other, 1.0)),
+        neighbors,
+        pair_of(X, y, row, -1.0, neighbors, instead=(other, 1.0)),
         {"schema": schema, "max_depth": 1, "reg_lambda": 1e-6, "delta": delta},
         aims_at=tuple(aims),
     )
 
 
-def lone_number(neighbours: Neighbours, delta: float, weight: float) -> Witness:
+def lone_number(neighbors: Neighbors, delta: float, weight: float) -> Witness:
     """Give the row a label beyond its bounds, and maybe more than the largest weight."""
     X, y = np.ones((N_PURE, 2)), np.zeros(N_PURE)
     X[:, 0] = 0.0
@@ -313,8 +311,8 @@ def lone_number(neighbours: Neighbours, delta: float, weight: float) -> Witness:
     return Witness(
         f"lone number, weight {weight:g}" + (", Gaussian sums" if delta else ""),
         "tree of numbers",
-        neighbours,
-        pair_of(X, y, row, 1e9, neighbours, instead=(other, -1e9)),
+        neighbors,
+        pair_of(X, y, row, 1e9, neighbors, instead=(other, -1e9)),
         {"schema": schema, "max_depth": 1, "delta": delta, "max_weight": 1.0, "weight_column": 1},
-        aims_at=(("leaf sums", 0),) if neighbours is Neighbours.ADD_REMOVE else (),
+        aims_at=(("leaf sums", 0),) if neighbors is Neighbors.ADD_REMOVE else (),
     )

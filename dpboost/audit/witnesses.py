@@ -1,6 +1,6 @@
 """Pairs of neighboring tables on which a private fit shows all that it may show.
 
-Random neighbours prove nothing: a constant three times too small leaves no trace on them. Each
+Random neighbors prove nothing: a constant three times too small leaves no trace on them. Each
 witness here attains a constant of the proofs, or sits where an implementation is likely to slip.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.neighbouring_pairs import Pair, opposite, pair_of
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.audit.neighboring_pairs import Pair, opposite, pair_of
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 
 #: Candidates on which one added row makes the other, common change.
@@ -50,13 +50,13 @@ DELTA = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """A pair of neighbours and the estimator that is to be trained on it.
+    """A pair of neighbors and the estimator that is to be trained on it.
 
     Parameters
     ----------
     name : str
     task : {"regression", "binary"}
-    neighbours : Neighbours
+    neighbors : Neighbors
     pair : Pair
     settings : dict
         Parameters of the estimator, beyond recipe and epsilon.
@@ -72,7 +72,7 @@ class Witness:
 
     name: str
     task: str
-    neighbours: Neighbours
+    neighbors: Neighbors
     pair: Pair
     settings: dict[str, Any] = field(default_factory=dict)
     aims_at: tuple[tuple[str, int], ...] = ()
@@ -81,16 +81,16 @@ class Witness:
     before: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
-        return f"<{self.name}, {self.task}, {self.neighbours.value}>"
+        return f"<{self.name}, {self.task}, {self.neighbors.value}>"
 
 
-def witnesses(task: str, neighbours: Neighbours) -> Iterator[Witness]:
+def witnesses(task: str, neighbors: Neighbors) -> Iterator[Witness]:
     """Yield the bank.
 
     Parameters
     ----------
     task : {"regression", "binary"}
-    neighbours : Neighbours
+    neighbors : Neighbors
 
     Yields
     ------
@@ -99,25 +99,25 @@ def witnesses(task: str, neighbours: Neighbours) -> Iterator[Witness]:
     """
     for tree in range(2):
         for level in range(2):
-            yield opposite_children(task, neighbours, tree, level)
-        yield one_row_leaf(task, neighbours, tree)
+            yield opposite_children(task, neighbors, tree, level)
+        yield one_row_leaf(task, neighbors, tree)
     for make in _SPECIAL:
-        yield make(task, neighbours)
-    yield late_leaf(task, neighbours, tree=1, n_trees=2, learning_rate=0.9)
-    yield late_leaf(task, neighbours, tree=4, n_trees=5, learning_rate=0.5)
-    yield five_trees(task, neighbours)
-    yield flipped_choice(task, neighbours)
+        yield make(task, neighbors)
+    yield late_leaf(task, neighbors, tree=1, n_trees=2, learning_rate=0.9)
+    yield late_leaf(task, neighbors, tree=4, n_trees=5, learning_rate=0.5)
+    yield five_trees(task, neighbors)
+    yield flipped_choice(task, neighbors)
     for first in (True, False):
-        yield queue(task, neighbours, first=first)
-    yield short_queue(task, neighbours)
+        yield queue(task, neighbors, first=first)
+    yield short_queue(task, neighbors)
     for n_rows in LARGE_TABLES:
-        yield large_table(task, neighbours, n_rows)
-    yield telling_columns(task, neighbours)
-    yield undeclared(task, neighbours, n_features=2)
-    yield undeclared(task, neighbours, n_features=12)
+        yield large_table(task, neighbors, n_rows)
+    yield telling_columns(task, neighbors)
+    yield undeclared(task, neighbors, n_features=2)
+    yield undeclared(task, neighbors, n_features=12)
     if find_spec("pandas") is not None:
         for alone in (True, False):
-            yield categories(task, neighbours, alone=alone)
+            yield categories(task, neighbors, alone=alone)
 
 
 def _declared(task: str, n_features: int, **more: Any) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _coin(tree: int) -> float:
     return 0.01 if tree == 0 else 0.7
 
 
-def opposite_children(task: str, neighbours: Neighbours, tree: int, level: int) -> Witness:
+def opposite_children(task: str, neighbors: Neighbors, tree: int, level: int) -> Witness:
     """One candidate loses 3 and all others gain 1: the range of the gain, at large n.
 
     Half of the rows have gradient 1 and half have -1, and every feature tells them apart. The
@@ -186,7 +186,7 @@ def opposite_children(task: str, neighbours: Neighbours, tree: int, level: int) 
         y,
         row,
         label,
-        neighbours,
+        neighbors,
         instead=(other, opposite(label, y)),
         steering=steering,
         coin=_coin(tree),
@@ -194,14 +194,14 @@ def opposite_children(task: str, neighbours: Neighbours, tree: int, level: int) 
     return Witness(
         f"opposite children, tree {tree}, level {level}",
         task,
-        neighbours,
+        neighbors,
         pair,
         _declared(task, N_OTHERS + 2),
         aims_at=(("split choice", 2 * tree + level),),
     )
 
 
-def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
+def one_row_leaf(task: str, neighbors: Neighbors, tree: int) -> Witness:
     """Add to a leaf of one row a second one of opposite gradient: the sensitivity of a leaf.
 
     Replaced, the only row of a leaf turns around.
@@ -212,9 +212,9 @@ def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
     if task == "regression":
         added = shared[0]
     steering = {**_pushed(task, 0), **_idle(2, start=2 * tree)}
-    if neighbours is Neighbours.ADD_REMOVE:
+    if neighbors is Neighbors.ADD_REMOVE:
         pair = pair_of(
-            shared, labels[:1], added, labels[1], neighbours, steering=steering, coin=_coin(tree)
+            shared, labels[:1], added, labels[1], neighbors, steering=steering, coin=_coin(tree)
         )
     else:
         pair = pair_of(
@@ -222,7 +222,7 @@ def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
             labels[:0],
             added,
             labels[1],
-            neighbours,
+            neighbors,
             instead=(shared[0], labels[0]),
             steering=steering,
             coin=_coin(tree),
@@ -230,7 +230,7 @@ def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
     return Witness(
         f"one-row leaf, tree {tree}",
         task,
-        neighbours,
+        neighbors,
         pair,
         _declared(task, 2),
         aims_at=(("leaf values", tree),),
@@ -238,7 +238,7 @@ def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
 
 
 def late_leaf(
-    task: str, neighbours: Neighbours, *, tree: int, n_trees: int, learning_rate: float
+    task: str, neighbors: Neighbors, *, tree: int, n_trees: int, learning_rate: float
 ) -> Witness:
     """Put a row into a leaf of a tree whose leaves are clipped far below what gradients allow.
 
@@ -246,7 +246,7 @@ def late_leaf(
     leaves. Where the clip and the noise that it permits do not go by the same position in the
     ensemble, a leaf moves by more.
     """
-    found = one_row_leaf(task, neighbours, tree)
+    found = one_row_leaf(task, neighbors, tree)
     steering = dict(found.pair.steering)
     pair = replace(found.pair, coin=LATE_COINS[n_trees])
     if task == "regression":
@@ -258,7 +258,7 @@ def late_leaf(
             y,
             X[0],
             1.0,
-            neighbours,
+            neighbors,
             instead=(X[1], 1.0),
             steering=steering,
             coin=LATE_COINS[n_trees],
@@ -278,29 +278,29 @@ def late_leaf(
     )
 
 
-def five_trees(task: str, neighbours: Neighbours) -> Witness:
+def five_trees(task: str, neighbors: Neighbors) -> Witness:
     """Put a row into the first of five trees: it must not be in another one as well."""
-    found = one_row_leaf(task, neighbours, 0)
+    found = one_row_leaf(task, neighbors, 0)
     settings = {**found.settings, "n_estimators": 5}
     return replace(found, name="five trees", settings=settings, aims_at=())
 
 
-def flipped_choice(task: str, neighbours: Neighbours) -> Witness:
+def flipped_choice(task: str, neighbors: Neighbors) -> Witness:
     """Have splits among opposite children chosen by permute-and-flip."""
-    found = opposite_children(task, neighbours, 1, 1)
+    found = opposite_children(task, neighbors, 1, 1)
     settings = {**found.settings, "selection": "permute_and_flip"}
     return replace(found, name="opposite children, flipped", settings=settings, aims_at=())
 
 
-def empty_leaf(task: str, neighbours: Neighbours) -> Witness:
+def empty_leaf(task: str, neighbors: Neighbors) -> Witness:
     """Put a row into a leaf, and into children of candidates, in which there was nobody."""
     X, y = np.zeros((6, 2)), _labels(np.array([1, 1, 1, -1, -1, -1]), task)
     steering = {("split choice", 0): 0}
-    pair = pair_of(X, y, np.ones(2), y[0], neighbours, steering=steering, coin=0.01)
-    return Witness("empty leaf", task, neighbours, pair, _declared(task, 2))
+    pair = pair_of(X, y, np.ones(2), y[0], neighbors, steering=steering, coin=0.01)
+    return Witness("empty leaf", task, neighbors, pair, _declared(task, 2))
 
 
-def filter_border(task: str, neighbours: Neighbours) -> Witness:
+def filter_border(task: str, neighbors: Neighbors) -> Witness:
     """Move scores one unit inside and one unit outside the gradient filter.
 
     The first tree moves scores by one unit up on one side and down on the other, so that rows of
@@ -314,11 +314,11 @@ def filter_border(task: str, neighbours: Neighbours) -> Witness:
         ("leaf values", 0): np.array([10, 10, -10, -10]),
         **_idle(2, start=2),
     }
-    pair = pair_of(X, y, X[0], y[0], neighbours, steering=steering, coin=0.7)
-    return Witness("filter border", task, neighbours, pair, _declared(task, 1))
+    pair = pair_of(X, y, X[0], y[0], neighbors, steering=steering, coin=0.7)
+    return Witness("filter border", task, neighbors, pair, _declared(task, 1))
 
 
-def queue(task: str, neighbours: Neighbours, *, first: bool) -> Witness:
+def queue(task: str, neighbors: Neighbors, *, first: bool) -> Witness:
     """Put a row at the head or the end of a table of many trees: nobody else may move.
 
     Were blocks of rows cut by their positions, 49 rows for 50 trees would move up by one when a
@@ -328,20 +328,20 @@ def queue(task: str, neighbours: Neighbours, *, first: bool) -> Witness:
     X, y = (gradients[:, np.newaxis] + 1) / 2, _labels(gradients, task)
     steering = {("leaf values", tree): 0 for tree in range(50)}
     pair = pair_of(
-        X, y, X[1], y[1], neighbours, instead=(X[0], y[0]), first=first, steering=steering
+        X, y, X[1], y[1], neighbors, instead=(X[0], y[0]), first=first, steering=steering
     )
     return Witness(
         f"49 rows or 50, {'first' if first else 'last'}",
         task,
-        neighbours,
+        neighbors,
         pair,
         _declared(task, 1, n_estimators=50, max_depth=1),
     )
 
 
-def short_queue(task: str, neighbours: Neighbours) -> Witness:
+def short_queue(task: str, neighbors: Neighbors) -> Witness:
     """Put a row before all others in the only tree: none of them may go or come instead of it."""
-    found = queue(task, neighbours, first=True)
+    found = queue(task, neighbors, first=True)
     return replace(
         found,
         name="49 rows or 50, one tree",
@@ -350,28 +350,28 @@ def short_queue(task: str, neighbours: Neighbours) -> Witness:
     )
 
 
-def bin_border(task: str, neighbours: Neighbours) -> Witness:
+def bin_border(task: str, neighbors: Neighbors) -> Witness:
     """Put a row on the border between two bins, among rows one double beside it."""
     around = [np.nextafter(0.5, 0), 0.5, np.nextafter(0.5, 1)]
     X, y = np.array(around)[:, np.newaxis], _labels(np.array([1, -1, 1]), task)
     return Witness(
-        "bin border", task, neighbours, pair_of(X, y, X[1], y[0], neighbours), _declared(task, 1)
+        "bin border", task, neighbors, pair_of(X, y, X[1], y[0], neighbors), _declared(task, 1)
     )
 
 
-def one_class(task: str, neighbours: Neighbours) -> Witness:
+def one_class(task: str, neighbors: Neighbors) -> Witness:
     """All rows have one label; the row has the other one."""
     X, y = np.zeros((30, 1)), _labels(np.ones(30, dtype=np.int64), task)
     return Witness(
         "one class",
         task,
-        neighbours,
-        pair_of(X, y, X[0], opposite(y[0], y), neighbours),
+        neighbors,
+        pair_of(X, y, X[0], opposite(y[0], y), neighbors),
         _declared(task, 1),
     )
 
 
-def outside_bounds(task: str, neighbours: Neighbours) -> Witness:
+def outside_bounds(task: str, neighbors: Neighbors) -> Witness:
     """Add a row beyond every declared bound, of a label beyond them or of no declared class."""
     X, y = np.zeros((3, 3)), _labels(np.array([1, -1, 1]), task)
     row, label = np.array([1e300, -np.inf, np.inf]), 1e6 if task == "regression" else 7
@@ -379,32 +379,32 @@ def outside_bounds(task: str, neighbours: Neighbours) -> Witness:
     return Witness(
         "outside all bounds",
         task,
-        neighbours,
-        pair_of(X, y, row, label, neighbours, instead=other),
+        neighbors,
+        pair_of(X, y, row, label, neighbors, instead=other),
         _declared(task, 3),
     )
 
 
-def missing_values(task: str, neighbours: Neighbours) -> Witness:
+def missing_values(task: str, neighbors: Neighbors) -> Witness:
     """Add a row of which nothing is known but its label, among others like it."""
     X, y = np.full((4, 2), np.nan), _labels(np.array([1, -1, 1, -1]), task)
     X[0] = 0.0
-    pair = pair_of(X, y, X[1], y[1], neighbours, instead=(X[0], y[0]))
-    return Witness("missing values", task, neighbours, pair, _declared(task, 2))
+    pair = pair_of(X, y, X[1], y[1], neighbors, instead=(X[0], y[0]))
+    return Witness("missing values", task, neighbors, pair, _declared(task, 2))
 
 
-def offset_labels(task: str, neighbours: Neighbours) -> Witness:
+def offset_labels(task: str, neighbors: Neighbors) -> Witness:
     """Labels far from zero, where a sum of raw labels would tell who is there."""
     X = np.array([[0.0], [1.0]])
     y = np.array([1000.0, 1001.0]) if task == "regression" else np.array([0, 1])
     settings = _declared(task, 1)
     if task == "regression":
         settings["schema"]["label_bounds"] = (1000.0, 1001.0)
-    pair = pair_of(X, y, X[1], y[1], neighbours, instead=(X[0], y[0]))
-    return Witness("offset labels", task, neighbours, pair, settings)
+    pair = pair_of(X, y, X[1], y[1], neighbors, instead=(X[0], y[0]))
+    return Witness("offset labels", task, neighbors, pair, settings)
 
 
-def large_table(task: str, neighbours: Neighbours, n_rows: int) -> Witness:
+def large_table(task: str, neighbors: Neighbors, n_rows: int) -> Witness:
     """Release so many rows, whatever there are, and leave all rules to the recipe.
 
     The row is alone in its category of a nominal feature, whose order only large tables learn.
@@ -420,13 +420,13 @@ def large_table(task: str, neighbours: Neighbours, n_rows: int) -> Witness:
     return Witness(
         f"{n_rows:,} rows released",
         task,
-        neighbours,
+        neighbors,
         pair_of(
             X,
             y,
             row,
             y[0],
-            neighbours,
+            neighbors,
             instead=(other, y[1]),
             steering={("start value", 0): np.array(start) * START_UNITS, ("row count", 0): n_rows},
         ),
@@ -434,7 +434,7 @@ def large_table(task: str, neighbours: Neighbours, n_rows: int) -> Witness:
     )
 
 
-def telling_columns(task: str, neighbours: Neighbours) -> Witness:
+def telling_columns(task: str, neighbors: Neighbors) -> Witness:
     """One of many columns gains by a row what all others lose: the range of their scores.
 
     In one of them its bit is that of rows with gradients of the same sign, in the others that of
@@ -451,18 +451,18 @@ def telling_columns(task: str, neighbours: Neighbours) -> Witness:
         ("row count", 0): N_CHOOSING,
         **{("column choice", number): 1 for number in range(N_COLUMNS)},
     }
-    pair = pair_of(X, y, np.zeros(N_COLUMNS), y[0], neighbours, steering=steering)
+    pair = pair_of(X, y, np.zeros(N_COLUMNS), y[0], neighbors, steering=steering)
     return Witness(
         "telling columns",
         task,
-        neighbours,
+        neighbors,
         pair,
         _declared(task, N_COLUMNS),
         aims_at=tuple(("column choice", number) for number in range(4)),
     )
 
 
-def undeclared(task: str, neighbours: Neighbours, n_features: int) -> Witness:
+def undeclared(task: str, neighbors: Neighbors, n_features: int) -> Witness:
     """Nothing is declared, and the row is the only one of its magnitude and of its class."""
     X = np.ones((4000, n_features))
     y = np.ones(4000) if task == "regression" else np.ones(4000, dtype=np.int64)
@@ -480,14 +480,14 @@ def undeclared(task: str, neighbours: Neighbours, n_features: int) -> Witness:
     return Witness(
         f"nothing declared, {n_features} features",
         task,
-        neighbours,
-        pair_of(X, y, row, label, neighbours, instead=other),
+        neighbors,
+        pair_of(X, y, row, label, neighbors, instead=other),
         settings,
         aims_at=tuple((aim, 0) for aim in aims),
     )
 
 
-def categories(task: str, neighbours: Neighbours, *, alone: bool) -> Witness:
+def categories(task: str, neighbors: Neighbors, *, alone: bool) -> Witness:
     """Learned categories: the row alone has one, or has frequent ones in every column."""
     import pandas as pd
 
@@ -498,11 +498,11 @@ def categories(task: str, neighbours: Neighbours, *, alone: bool) -> Witness:
     settings = _declared(task, 0, n_estimators=1, max_depth=1, delta=DELTA)
     settings["assume_public"] = ASSUMED_BY_DEFAULT
     row, other = (("b", "c"), ("a", "b")) if alone else (("b", "b"), ("a", "a"))
-    pair = pair_of(frame, y, row, y[0], neighbours, instead=(other, y[0]))
+    pair = pair_of(frame, y, row, y[0], neighbors, instead=(other, y[0]))
     return Witness(
         name="lone category" if alone else "frequent categories",
         task=task,
-        neighbours=neighbours,
+        neighbors=neighbors,
         # Each table lists what its rows hold, as ``astype("category")`` does.
         pair=replace(pair, X=_used(pair.X), X_other=_used(pair.X_other)),
         settings=settings,
@@ -515,7 +515,7 @@ def _used(frame: Any) -> Any:
     return frame.apply(lambda column: column.cat.remove_unused_categories())
 
 
-_SPECIAL: tuple[Callable[[str, Neighbours], Witness], ...] = (
+_SPECIAL: tuple[Callable[[str, Neighbors], Witness], ...] = (
     empty_leaf,
     filter_border,
     bin_border,

@@ -42,7 +42,7 @@ from dpboost.privacy.exact_arithmetic import (
     number_of,
 )
 from dpboost.privacy.ledger import BudgetExceededError
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 #: A fit learns at most so many lists, each with a stability histogram.
 MOST_HISTOGRAMS = 2
@@ -69,7 +69,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         the decimal that it prints.
     delta : float or Fraction
         Of everything together, in [0, 1). 0 for pure epsilon.
-    neighbours : {"add_remove", "replace"}, default="add_remove"
+    neighbors : {"add_remove", "replace"}, default="add_remove"
         The relation. Every fit has to name the same.
     rows_per_user : int, optional
         Where users are protected: every fit has to name the same.
@@ -145,7 +145,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         *,
         epsilon: float | Fraction,
         delta: float | Fraction,
-        neighbours: str = "add_remove",
+        neighbors: str = "add_remove",
         rows_per_user: int | None = None,
         pure_epsilon: float | Fraction | None = None,
         periods: int | None = None,
@@ -158,8 +158,8 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         self._delta = as_fraction("delta", "Budget", delta)
         if not 0 <= self._delta < 1:
             raise refuse("delta", "Budget", "in [0, 1)", delta)
-        choices = tuple(relation.value for relation in Neighbours)
-        self._neighbours = check_choice("neighbours", "Budget", neighbours, choices)
+        choices = tuple(relation.value for relation in Neighbors)
+        self._neighbors = check_choice("neighbors", "Budget", neighbors, choices)
         self._rows_per_user = rows_per_user
         if rows_per_user is not None:
             check_integer("rows_per_user", "Budget", rows_per_user, low=1)
@@ -173,9 +173,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         self._overlap = None
         if periods is not None:
             most = check_integer("periods", "Budget", periods, low=1, high=MOST_PERIODS)
-            if neighbours == Neighbours.REPLACE.value:
+            if neighbors == Neighbors.REPLACE.value:
                 raise InvalidParameterError(
-                    "Budget(periods=...) needs neighbours='add_remove': a row may be replaced by "
+                    "Budget(periods=...) needs neighbors='add_remove': a row may be replaced by "
                     "one of another period, so that two periods change, and what was charged to "
                     "one does not cover that."
                 )
@@ -207,9 +207,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         return self._delta
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """The relation."""
-        return self._neighbours
+        return self._neighbors
 
     @property
     def rows_per_user(self) -> int | None:
@@ -323,7 +323,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         return {
             "epsilon": str(self._epsilon),
             "delta": str(self._delta),
-            "neighbours": self._neighbours,
+            "neighbours": self._neighbors,  # as in stored files
             "rows_per_user": self._rows_per_user,
             "pure_epsilon": str(self._pure),
             "table": self._table,
@@ -334,7 +334,8 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     def of_terms(cls, terms: Mapping[str, Any]) -> Budget:
         """Return a new budget with the parameters that `terms` gives."""
         exact = ("epsilon", "delta", "pure_epsilon")
-        return cls(**{**terms, **{name: written_fraction(terms[name]) for name in exact}})
+        given = {**terms, **{name: written_fraction(terms[name]) for name in exact}}
+        return cls(neighbors=given.pop("neighbours"), **given)
 
     @property
     def mark(self) -> BudgetMark:
@@ -627,7 +628,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Raises
         ------
         InvalidParameterError
-            If the name is no string, or empty; and where ``neighbours`` is "replace".
+            If the name is no string, or empty; and where ``neighbors`` is "replace".
 
         Privacy
         -------
@@ -721,12 +722,12 @@ class DisjointTable:
                 "Budget.disjoint and Budget(periods=...) do not go together: tables that share no "
                 "row are periods too, which Budget.window names."
             )
-        if self.budget.neighbours == Neighbours.REPLACE.value:
+        if self.budget.neighbors == Neighbors.REPLACE.value:
             raise InvalidParameterError(
-                "Budget.disjoint needs neighbours='add_remove' of the Budget, which has 'replace': "
+                "Budget.disjoint needs neighbors='add_remove' of the Budget, which has 'replace': "
                 "a row may be replaced by one of another table, so that two tables change, each by "
                 "a row more or less, and what was charged for one does not cover that. Open a "
-                "Budget(neighbours='add_remove'), or give the "
+                "Budget(neighbors='add_remove'), or give the "
                 "budget itself to the fits, so that their fractions add up."
             )
 

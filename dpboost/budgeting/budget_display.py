@@ -8,7 +8,7 @@ from typing import Any
 
 from dpboost._utils.displays import data_frame, html_table, text_table
 from dpboost.budgeting.budget_records import BudgetLine, counted, percent, told
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.reporting.budget_bars import Bar, draw_bars
 
 _HEAD = ("what", "charged", "of", "rows")
@@ -20,7 +20,7 @@ class ShownBudget:
 
     epsilon: Any
     delta: Any
-    neighbours: Any
+    neighbors: Any
     rows_per_user: Any
     lines: Any
     left: Any
@@ -100,7 +100,7 @@ class ShownBudget:
 
     @property
     def _terms(self) -> str:
-        unit = Neighbours(self.neighbours).sentence
+        unit = Neighbors(self.neighbors).sentence
         if self.rows_per_user is not None:
             unit = f"{self.rows_per_user} rows of one user at most"
         if self.overlap is not None:

@@ -185,7 +185,7 @@ class ChargedBudget:
         Privacy
         -------
         The total stays one guarantee, whatever depends on what was released before. That the
-        release has what is said here, for the rows and neighbours of the budget (with
+        release has what is said here, for the rows and neighbors of the budget (with
         ``rows_per_user`` all rows of a user, with periods one row), is the promise of the user. It
         must not begin before this returns, and nothing is given back.
 

@@ -101,7 +101,7 @@ class Claim:
         InvalidParameterError
             If the estimator protects something else, or draws from a seed.
         """
-        for name in ("neighbours", "rows_per_user"):
+        for name in ("neighbors", "rows_per_user"):
             agreed = getattr(self.budget, name)
             if given.get(name) != agreed:
                 must = f"{agreed!r} as that of the budget, so that the fits add up"

@@ -11,7 +11,7 @@ from dpboost.budgeting.budget import Budget
 from dpboost.reporting.budget_bars import draw_bars, report_bars
 from dpboost.reporting.privacy_report import PrivacyReport
 
-_COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280")
+_COLORS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280")
 
 
 def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
@@ -115,9 +115,9 @@ def plot_accuracy_vs_epsilon(
     (metric,) = metrics
     ax = new_axes("plot_accuracy_vs_epsilon", ax, figsize=(7, 4), layout="constrained")
     for position, (name, found) in enumerate(plans.items()):
-        colour = _COLOURS[position % len(_COLOURS)]
-        ax.plot(found.epsilon, found.value, marker=".", color=colour, label=name or "expected")
-        ax.fill_between(found.epsilon, found.low, found.high, color=colour, alpha=0.25)
+        color = _COLORS[position % len(_COLORS)]
+        ax.plot(found.epsilon, found.value, marker=".", color=color, label=name or "expected")
+        ax.fill_between(found.epsilon, found.low, found.high, color=color, alpha=0.25)
     if reference is not None:
         ax.axhline(reference, color="black", linewidth=1, label="without privacy")
     if epsilon is not None:

@@ -35,7 +35,7 @@ from dpboost.privacy.mechanisms import (
     Noise,
     PermuteAndFlip,
 )
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.noise_shares import share_sigma
 from dpboost.privacy.release_record import FOLDS, FORMAT
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -91,7 +91,7 @@ class _Verification:
     def __init__(self, claim: Mapping[str, Any], accounting: Mapping[str, Any]) -> None:
         self.claim, self.accounting = claim, accounting
         self.inner = _ACCOUNTANTS[accounting["measure"]]
-        self.replaces = accounting["relation"] == Neighbours.REPLACE.value
+        self.replaces = accounting["relation"] == Neighbors.REPLACE.value
         self.epsilon: Epsilon = epsilon_of(Fraction(accounting["epsilon"]))
         self.delta = Fraction(accounting["delta"])
         self.accountant = self.inner

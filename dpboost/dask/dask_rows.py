@@ -25,7 +25,7 @@ from dpboost.dask.worker_state import (
     of_labels,
     visit,
 )
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import CategoryCountQuery, Query, SumQuery, carry_out, wrapped
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.boosting_queries import LeafSums
@@ -91,9 +91,9 @@ class DaskRows:
         self._known: dict[int, int] = {}
         self._groups: dict[str, list[int]] = {}
 
-    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return what the gate takes."""
-        return wrapped(self, query, neighbours)
+        return wrapped(self, query, neighbors)
 
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all partitions, on the private side."""

@@ -112,7 +112,7 @@ class Batches:
         return isinstance(self._source, Iterator) or _arrow_kind(self._source) == "reader"
 
     @property
-    def labelled(self) -> bool:
+    def labeled(self) -> bool:
         """Whether labels come with the rows."""
         return self._label is not None or self.first.label is not None
 

@@ -408,7 +408,7 @@ class Binner:
 
 
 def _ordinal(n_categories: int) -> EdgeBins:
-    """Return bins for the codes 0, 1, ... in their order; neighbours share one beyond 255."""
+    """Return bins for the codes 0, 1, ... in their order; neighbors share one beyond 255."""
     borders = np.arange(max(n_categories - 1, 0))
     if len(borders) >= MAX_VALUE_BINS:
         positions = np.linspace(0, len(borders) - 1, MAX_VALUE_BINS - 1)

@@ -270,7 +270,7 @@ class PrivateEstimator(
             Once, after the fit, with a line and a cure for each condition of the guarantee: no
             privacy at all, labels or categories that are taken as public, evaluation sets, weights
             without ``max_weight``, epsilon above 20, delta above one over the released number of
-            rows, neighbours of one size. Each has a class of its own, which a filter of warnings
+            rows, neighbors of one size. Each has a class of its own, which a filter of warnings
             may ignore; a single condition is told in its own class.
         ParameterWarning
             Where parameters of LightGBM have no effect, where the schema declares what the task

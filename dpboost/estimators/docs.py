@@ -26,8 +26,8 @@ PARAMETERS = """    Parameters
     schema : Schema, dict, DataDictionary or path of a file, default=None
         Public knowledge: bounds, categories, classes, label bounds. What is not declared is
         assumed public or learned with a tenth of the budget.
-    neighbours : {"add_remove", "replace"}, default="add_remove"
-        Two tables are neighbours when one has one row more, or when one row differs.
+    neighbors : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbors when one has one row more, or when one row differs.
     assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
         What is taken as public without being declared: column types (numbers, whole numbers,
         booleans or categories; a condition of the guarantee, since ``pandas.read_csv`` without

@@ -38,7 +38,7 @@ from dpboost.transcripts.recorded import by_declaration
 PRIVACY_PARAMETERS = (
     "epsilon",
     "delta",
-    "neighbours",
+    "neighbors",
     "schema",
     "assume_public",
     "noise_seed",
@@ -203,7 +203,7 @@ def open_rows(rows: GivenRows, asked: Asked) -> GivenRows:
             f"The 'holdout' of {asked.owner}.fit needs rows that are in memory, not batches."
         )
     first = batches.first.X
-    if batches.labelled and rows.y is not None:
+    if batches.labeled and rows.y is not None:
         raise InvalidParameterError(
             "The batches of X come with labels, and y is given as well: give one of them."
         )
@@ -220,7 +220,7 @@ def open_rows(rows: GivenRows, asked: Asked) -> GivenRows:
         X, labels, weights = bin_while_reading(table, batches, binner, n_threads)
     elif batches.once:
         raise InvalidParameterError(READ_ONCE.format(reason=reason))
-    elif batches.labelled:
+    elif batches.labeled:
         table.check()
         labels, weights = batches.labels()
     return replace(

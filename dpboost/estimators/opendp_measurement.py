@@ -18,7 +18,7 @@ from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.budget_split import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import as_budget, as_fraction, number_of
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 _OWNER = "as_opendp_measurement"
 
@@ -40,7 +40,7 @@ def as_opendp_measurement(model: Any, *, fit: Callable[..., Any] | None = None) 
     opendp.Measurement
         Of a tuple of rows, labels and whatever else ``fit`` takes; each invocation returns a new
         fitted estimator. Its distance is one of ``symmetric_distance`` (``change_one_distance``
-        for ``neighbours="replace"``; users, ``user_distance("users")``, where they are protected).
+        for ``neighbors="replace"``; users, ``user_distance("users")``, where they are protected).
         Its loss is epsilon of ``max_divergence`` for a pure fit, else rho and the delta of
         learned names, of ``approximate(zero_concentrated_divergence)``.
 
@@ -109,7 +109,7 @@ def as_opendp_measurement(model: Any, *, fit: Callable[..., Any] | None = None) 
 
     if privacy.rows_per_user is not None:
         metric: Any = opendp.user_distance("users")
-    elif privacy.neighbours is Neighbours.REPLACE:
+    elif privacy.neighbors is Neighbors.REPLACE:
         metric = opendp.change_one_distance()
     else:
         metric = opendp.symmetric_distance()

@@ -238,7 +238,7 @@ def build_estimator(
             f"{type(train_set).__name__!r}."
         )
     rows = rows_of(train_set)
-    with_rows = isinstance(rows, Batches) and rows.labelled
+    with_rows = isinstance(rows, Batches) and rows.labeled
     if train_set.label is None and not with_rows:
         raise InvalidParameterError("The training set has no labels: give Dataset(data, label).")
     chosen = read_text({**(train_set.params or {}), **params})

@@ -226,8 +226,8 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
     schema : Schema, dict, DataDictionary or path of a file, default=None
         Public knowledge: bounds, categories, classes. What is not declared is assumed public or
         learned with a tenth of the budget.
-    neighbours : {"add_remove", "replace"}, default="add_remove"
-        Two tables are neighbours when one has one row more, or when one row differs.
+    neighbors : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbors when one has one row more, or when one row differs.
     assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
         What is taken as public without being declared: column types, the set of labels, and,
         where ``"categories"`` is named, the lists of categories that columns of a categorical type
@@ -325,7 +325,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         max_depth: int | None = None,
         criterion: str | None = None,
         schema: Any = None,
-        neighbours: str = "add_remove",
+        neighbors: str = "add_remove",
         assume_public: tuple[str, ...] = ASSUMED_BY_DEFAULT,
         max_bin: int | None = None,
         selection: str | None = None,
@@ -351,7 +351,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         self.max_depth = max_depth
         self.criterion = criterion
         self.schema = schema
-        self.neighbours = neighbours
+        self.neighbors = neighbors
         self.assume_public = assume_public
         self.max_bin = max_bin
         self.selection = selection
@@ -394,8 +394,8 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
     schema : Schema, dict, DataDictionary or path of a file, default=None
         Public knowledge: bounds, categories, label bounds. What is not declared is assumed public
         or learned with a tenth of the budget.
-    neighbours : {"add_remove", "replace"}, default="add_remove"
-        Two tables are neighbours when one has one row more, or when one row differs.
+    neighbors : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbors when one has one row more, or when one row differs.
     assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
         What is taken as public without being declared; see :class:`DPTreeClassifier`.
     reg_lambda : float, default=None
@@ -472,7 +472,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
         recipe: str = "best",
         max_depth: int | None = None,
         schema: Any = None,
-        neighbours: str = "add_remove",
+        neighbors: str = "add_remove",
         assume_public: tuple[str, ...] = ASSUMED_BY_DEFAULT,
         reg_lambda: float | None = None,
         max_bin: int | None = None,
@@ -491,7 +491,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
         self.recipe = recipe
         self.max_depth = max_depth
         self.schema = schema
-        self.neighbours = neighbours
+        self.neighbors = neighbors
         self.assume_public = assume_public
         self.reg_lambda = reg_lambda
         self.max_bin = max_bin

@@ -13,7 +13,7 @@ from dpboost.privacy.accounting import SMALLEST_SIGMA, Accountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.group_privacy import for_group
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import Query, RowHandle
 from dpboost.privacy.recording import public_value
 from dpboost.privacy.sensitivity.constants import counts
@@ -36,7 +36,7 @@ class Gate:
     def units(self, budget: PrivacyCost) -> int:
         """Return what one row is worth: a power of two that makes the lattice fine."""
         noise = self.ledger.accountant.noise(budget)
-        reference = counts(self.ledger.neighbours, SMALLEST_SIGMA)
+        reference = counts(self.ledger.neighbors, SMALLEST_SIGMA)
         bound = next(each for each in reference if each.kind == noise.needs)
         sigma = noise.noise_stddev(bound) / SMALLEST_SIGMA
         if sigma == 0:  # an infinite budget
@@ -46,7 +46,7 @@ class Gate:
     def release(self, query: Query, budget: PrivacyCost, label: str) -> tuple[Array, float]:
         """Return noisy sums, and the variance of their noise."""
         noise = self.ledger.accountant.noise(budget)
-        value = self.source.ask(query, self.ledger.neighbours)
+        value = self.source.ask(query, self.ledger.neighbors)
         released = self.ledger.release(noise, value, label=label) * query.unit
         # Whose shares are in the noise of parties is known now.
         return released, (value.noise_stddev(noise) * query.unit) ** 2
@@ -58,7 +58,7 @@ def request_of(taken: Claim) -> PrivacyRequest:
     request = PrivacyRequest(
         epsilon=float(budget.epsilon),
         delta=float(budget.delta),
-        neighbours=Neighbours(budget.neighbours),
+        neighbors=Neighbors(budget.neighbors),
         schema=Schema(),
         assume_public=(),
         noise_seed=None,

@@ -192,8 +192,8 @@ def _line(middle: Array, own: Array, others: Array) -> Array:
     """Fit log-odds as a growing line of the score; a little ridge keeps it finite."""
     own, others = np.maximum(own, 0.0) + 0.5, np.maximum(others, 0.0) + 0.5
     slope, level = 0.0, math.log(own.sum() / others.sum())
-    centre = float(np.average(middle, weights=own + others))
-    x = middle - centre
+    center = float(np.average(middle, weights=own + others))
+    x = middle - center
     for _ in range(30):
         chance = expit(level + slope * x)
         weight = (own + others) * chance * (1 - chance)
@@ -208,4 +208,4 @@ def _line(middle: Array, own: Array, others: Array) -> Array:
         step = np.clip(np.linalg.solve(curve, gradient), -_LARGEST_STEP, _LARGEST_STEP)
         level, slope = level + step[0], slope + step[1]
     slope = min(max(slope, 0.0), 50.0)
-    return np.array([slope, level - slope * centre])
+    return np.array([slope, level - slope * center])

@@ -59,7 +59,7 @@ class ExplainedModel(DeclaredColumns):
         check_integer("pairs", f"{type(self).__name__}.explain", pairs, low=0)
         return Explanation.of(self._whole_ensemble("explain"), pairs=pairs)
 
-    def prediction_spread(self, X: Any) -> NDArray[np.float64]:
+    def prediction_std(self, X: Any) -> NDArray[np.float64]:
         """Return the standard deviation of each prediction over refits with fresh noise.
 
         Parameters
@@ -89,10 +89,10 @@ class ExplainedModel(DeclaredColumns):
         -------
         Post-processing: ``X`` is only looked at for its own predictions.
         """
-        ensemble = self._whole_ensemble("prediction_spread")
+        ensemble = self._whole_ensemble("prediction_std")
         paths = noise_paths(ensemble)
         if paths is None:
-            raise self._without_sums("prediction_spread")
+            raise self._without_sums("prediction_std")
         X = self._features(X)
         table = read_table(X, schema=self.schema_, zero_as_missing=ensemble.binner.zero_as_missing)
         raw = ensemble.predict_raw(table, self._threads)
@@ -170,7 +170,7 @@ class ExplainedModel(DeclaredColumns):
         return found
 
     @property
-    def explains_itself(self) -> bool:
+    def is_explainable(self) -> bool:
         """Whether the model is that of one fit, whose recipe says how noise came into leaves."""
         ensemble = self.ensemble_
         trees = ensemble.released or ensemble.trees

@@ -16,7 +16,7 @@ import numpy as np
 from dpboost._utils.displays import new_axes, pyplot
 from dpboost._utils.validation import check_integer, check_real, refuse
 
-_COLOURS = ("#2b6cb0", "#c05621")
+_COLORS = ("#2b6cb0", "#c05621")
 _MOST_LABELS = 20
 _WHAT = "A plot of shapes"
 
@@ -91,7 +91,7 @@ def _importance_with_error(
     lengths = [value for _, value, _ in rows]
     errors = [0.0 if np.isnan(error) else error for _, _, error in rows]
     ax.barh(
-        positions, lengths, xerr=errors, height=height, color=_COLOURS[0], capsize=3, align="center"
+        positions, lengths, xerr=errors, height=height, color=_COLORS[0], capsize=3, align="center"
     )
     largest = max([a + b for a, b in zip(lengths, errors, strict=True)], default=1.0) or 1.0
     for position, (_, value, error) in zip(positions, rows, strict=True):
@@ -172,14 +172,14 @@ def plot_shapes(
         raise refuse("model", "plot_shapes", "one that splits a feature", "one without splits")
     if len(shapes) == 1:
         own = _axes(ax, figsize or (7, 4.2), dpi)
-        _draw_shape(own, shapes[0], level, output, _COLOURS[0])
+        _draw_shape(own, shapes[0], level, output, _COLORS[0])
         _dress(own, shapes[0], title, ylabel, grid)
         return own
     if ax is not None:
         raise refuse("ax", "plot_shapes", "None for several features", ax)
     axes = _grid_of_axes(len(shapes), figsize, dpi)
     for own, shape in zip(axes, shapes, strict=True):
-        _draw_shape(own, shape, level, output, _COLOURS[0])
+        _draw_shape(own, shape, level, output, _COLORS[0])
         _dress(own, shape, title, ylabel, grid)
     axes[0].figure.tight_layout()
     return axes
@@ -240,8 +240,8 @@ def plot_shape_compare(
     if shapes[0].labels != shapes[1].labels:
         raise refuse("feature", owner, "of the same categories, or a number, in both", feature)
     own = _axes(ax, figsize or (7, 4.2), dpi)
-    for position, (shape, colour, label) in enumerate(zip(shapes, _COLOURS, labels, strict=True)):
-        _draw_shape(own, shape, level, output, colour, label=label, shift=0.3 * position - 0.15)
+    for position, (shape, color, label) in enumerate(zip(shapes, _COLORS, labels, strict=True)):
+        _draw_shape(own, shape, level, output, color, label=label, shift=0.3 * position - 0.15)
     _dress(own, shapes[0], title, ylabel, grid)
     own.legend()
     return own
@@ -357,7 +357,7 @@ def _draw_shape(
     shape: Any,
     level: float,
     output: int,
-    colour: str,
+    color: str,
     *,
     label: str | None = None,
     shift: float = 0.0,
@@ -373,17 +373,17 @@ def _draw_shape(
             np.append(low[:-1], low[-2]),
             np.append(high[:-1], high[-2]),
             step="post",
-            color=colour,
+            color=color,
             alpha=0.25,
             linewidth=0,
         )
-        ax.step(ends, np.append(effect[:-1], effect[-2]), where="post", color=colour, label=label)
+        ax.step(ends, np.append(effect[:-1], effect[-2]), where="post", color=color, label=label)
         return
     known = len(shape.labels)
     positions = np.arange(known) + shift
     errors = [effect[:known] - low[:known], high[:known] - effect[:known]]
     ax.errorbar(
-        positions, effect[:known], yerr=errors, fmt="o", color=colour, capsize=3, label=label
+        positions, effect[:known], yerr=errors, fmt="o", color=color, capsize=3, label=label
     )
 
 

@@ -82,7 +82,7 @@ _DOCUMENTATION = """    Parameters
     schema : Schema or dict
         What is public: all categories, and classes or label bounds, must be declared. Bounds of
         numeric columns that are missing are learned with a tenth of the budget.
-    neighbours : {"add_remove", "replace"}, default="add_remove"
+    neighbors : {"add_remove", "replace"}, default="add_remove"
         The relation, for the rows of one party.
     rows_per_user : int, optional
         Protects persons instead of rows: so many rows of each take part at a party, those that
@@ -136,7 +136,7 @@ class _FederatedEstimator(BaseEstimator):
         delta: float = 1e-6,
         recipe: str = "best",
         schema: Any = None,
-        neighbours: str = "add_remove",
+        neighbors: str = "add_remove",
         colluding: int = 1,
         preset: str | None = None,
         n_estimators: int | None = None,
@@ -251,7 +251,7 @@ class _FederatedEstimator(BaseEstimator):
             epsilon=self.epsilon,
             delta=self.delta,
             accountant=recipe.accountant(self.epsilon, self.delta).name,
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             colluding=self.colluding,
             hyper=on_columns(given(hyper), features, owner),
             init_model=text_of_model(init_model, schema.classes),
@@ -374,7 +374,7 @@ _HYPER = (
     *sorted(CONSTRAINTS),
 )
 _PARAMETERS = (
-    *("epsilon", "delta", "recipe", "schema", "neighbours", *_HYPER),
+    *("epsilon", "delta", "recipe", "schema", "neighbors", *_HYPER),
     *("random_state", "noise_seed", "verbosity", "rows_per_user"),
 )
 

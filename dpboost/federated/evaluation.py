@@ -51,7 +51,7 @@ def evaluation_agreement(
     schema : Schema, dict or path, optional
         That of the fit, where the model is a Booster: it has the classes or the label bounds.
     **terms
-        ``neighbours``, ``colluding``, ``dropouts``, ``rolled_back``, ``threshold``,
+        ``neighbors``, ``colluding``, ``dropouts``, ``rolled_back``, ``threshold``,
         ``identities``, ``rows_per_user``, ``parties_per_user`` and ``noise_seed``, as of
         `Agreement`.
 
@@ -75,7 +75,7 @@ def evaluation_agreement(
     >>> terms.recipe, terms.n_parties
     ('evaluation', 3)
     """
-    known = {"neighbours", "colluding", "dropouts", "rolled_back", "threshold", "identities"}
+    known = {"neighbors", "colluding", "dropouts", "rolled_back", "threshold", "identities"}
     for name in terms.keys() - known - {"rows_per_user", "parties_per_user", "noise_seed"}:
         raise InvalidParameterError(
             f"The {name!r} parameter is none of evaluation_agreement: it takes the terms of an "

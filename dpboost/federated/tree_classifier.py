@@ -41,8 +41,8 @@ default="histograms"
     schema : Schema, dict or path of a JSON file
         Public knowledge on which all parties agree first: bounds, edges or categories of every
         column, and the classes. Required.
-    neighbours : {"add_remove", "replace"}, default="add_remove"
-        Two tables are neighbours when one party has one row more, or another row.
+    neighbors : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbors when one party has one row more, or another row.
     colluding : int, default=1
         How many parties may tell the coordinator, or each other, all that they know without harm
         to the guarantee of the rest; below the number of parties. The more, the more noise: each
@@ -94,7 +94,7 @@ least_gain_, prune_, least_rows_, bounds_share_
         recipe: str = "histograms",
         max_depth: int | None = None,
         schema: Any = None,
-        neighbours: str = "add_remove",
+        neighbors: str = "add_remove",
         colluding: int = 1,
         criterion: str | None = None,
         max_bin: int | None = None,
@@ -206,7 +206,7 @@ least_gain_, prune_, least_rows_, bounds_share_
             schema=Schema.coerce(self.schema).to_dict(),
             recipe=self.recipe,
             epsilon=self.epsilon,
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             colluding=self.colluding,
             hyper=on_columns(given(hyper), features, owner),
             identities=tuple(identities),

@@ -15,7 +15,7 @@ from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import constants
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.gradient_statistics import NodeStatistics
@@ -71,7 +71,7 @@ class ClippedLeaf:
         )
         return values
 
-    def bound(self, neighbours: Neighbours) -> Sensitivity:
+    def bound(self, neighbors: Neighbors) -> Sensitivity:
         """Return what one row changes in the leaf values of a tree, in units of the grid."""
         return constants.clipped_leaf(
             gradient_bound=self.gradient_bound,
@@ -79,7 +79,7 @@ class ClippedLeaf:
             reg_lambda=self.reg_lambda,
             clip=self.clip,
             unit=self.unit,
-            neighbours=neighbours,
+            neighbors=neighbors,
         )
 
     def release(

@@ -82,7 +82,7 @@ class ColumnChoice:
         """Release the columns, and have the queue prefer them; return what is left of a budget."""
         plan, limit, left = self.plan, self.gradient_limit, self.allowed.tolist()
         scores = scores_of_columns(
-            rows, self.cells, loss, limit, ledger.neighbours, by_chance=self.by_chance
+            rows, self.cells, loss, limit, ledger.neighbors, by_chance=self.by_chance
         )
         each = budget * (plan.share / plan.n_most)
         mechanism = ledger.accountant.calibrate(ExponentialMechanism, each)

@@ -158,7 +158,7 @@ def release_leaves(
         What the leaves make of them.
     """
     noise = ledger.accountant.noise(budget)
-    sums = rows.leaf_sums(partition, scale, ledger.neighbours)
+    sums = rows.leaf_sums(partition, scale, ledger.neighbors)
     released = ledger.release(noise, sums, label="leaf sums")
     noise_stddev = sums.noise_stddev(noise) * scale.gradient_unit_value
     gradients = released[0] * scale.gradient_unit_value

@@ -27,7 +27,7 @@ from dpboost.growing.split_gains import split_gains
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.label_statistics import LabelStatistics
@@ -68,7 +68,7 @@ class Response(Protocol):
         self,
         rows: RowHandle,
         candidates: Candidates,
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         n_threads: int,
     ) -> TreeStatistics:
         """Return what the learner may know of the rows."""
@@ -115,7 +115,7 @@ class ClassResponse:
         self,
         rows: RowHandle,
         candidates: Candidates,
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         n_threads: int,
     ) -> ClassStatistics:
         """Return class counts."""
@@ -123,7 +123,7 @@ class ClassResponse:
             rows,
             n_classes=self.n_classes,
             candidates=candidates,
-            neighbours=neighbours,
+            neighbors=neighbors,
             n_threads=n_threads,
             row_units=WEIGHT_ONE if self.weighted else 1,
         )
@@ -195,12 +195,12 @@ class NumberResponse:
         self,
         rows: RowHandle,
         candidates: Candidates,
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         n_threads: int,
     ) -> LabelStatistics:
         """Return sums of labels and weights."""
         return LabelStatistics(
-            rows, candidates=candidates, neighbours=neighbours, n_threads=n_threads
+            rows, candidates=candidates, neighbors=neighbors, n_threads=n_threads
         )
 
     def grown(self, tree: GrownTree, binner: Binner, loss: Loss, candidates: Candidates) -> Grown:
@@ -271,7 +271,7 @@ class SingleTree:
         callback: RoundCallback | None = None,
     ) -> Grown:
         """Release the tree; the learning rate of a callback has no meaning for it."""
-        statistics = self.response.statistics(rows, self.candidates, ledger.neighbours, n_threads)
+        statistics = self.response.statistics(rows, self.candidates, ledger.neighbors, n_threads)
         tree = self.learner.learn(statistics, budget=budget, ledger=ledger)
         grown = self.response.grown(tree, binner, loss, self.candidates)
         on_tree()

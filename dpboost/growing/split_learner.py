@@ -99,7 +99,7 @@ class SplitLearner:
         leaf = replace(self.leaf, clip=self.clip.at(index))
         features = None if self.allowed is None else self.allowed.draw()
         tree = self.grower.grow(
-            rows.node_statistics(self.gradient_bound, ledger.neighbours, features=features),
+            rows.node_statistics(self.gradient_bound, ledger.neighbors, features=features),
             leaf=leaf,
             epsilon=pure_epsilon(budget),
             ledger=ledger,

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpboost.growing.schedule import EnsemblePlan
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.boosting_queries import LeafSums
@@ -91,7 +91,7 @@ class TreeRows:
     def node_statistics(
         self,
         gradient_bound: float,
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         *,
         summed: bool = False,
         features: NDArray[np.int32] | None = None,
@@ -102,7 +102,7 @@ class TreeRows:
         ----------
         gradient_bound : float
             Rows with a larger absolute gradient are dropped (gradient-based data filtering).
-        neighbours : Neighbours
+        neighbors : Neighbors
             Relation of the constants.
         summed : bool, default=False
             Whether the learner itself asks for histograms, which add up over sites. Without
@@ -118,12 +118,12 @@ class TreeRows:
         return NodeStatistics(
             training.source,
             training.layout if features is None else training.layout.of_features(features),
-            neighbours,
+            neighbors,
             whole=whole,
             n_threads=training.n_threads,
         )
 
-    def leaf_sums(self, partition: Partition, scale: SumScale, neighbours: Neighbours) -> Sensitive:
+    def leaf_sums(self, partition: Partition, scale: SumScale, neighbors: Neighbors) -> Sensitive:
         """Gradient and hessian sums of the leaves of a public partition, for every output.
 
         Parameters
@@ -132,7 +132,7 @@ class TreeRows:
             Public tree.
         scale : SumScale
             Clips and factors.
-        neighbours : Neighbours
+        neighbors : Neighbors
             Relation of the constants.
 
         Returns
@@ -141,7 +141,7 @@ class TreeRows:
         """
         training = self._training
         query = LeafSums(partition=partition, scale=scale, n_outputs=training.n_outputs)
-        return training.source.ask(query, neighbours)
+        return training.source.ask(query, neighbors)
 
     def add(self, values: NDArray[np.int64]) -> None:
         """Add the released leaf values of the last partition to the rows' scores.

@@ -182,7 +182,7 @@ class Dataset(BudgetCarrier, UnbinnedDataset):
         """Return some of the rows as a Dataset of their own, sorted by index as LightGBM does."""
         rows = np.sort(np.asarray(used_indices, dtype=np.intp))
         label, weight = self.label, self.weight
-        if self._batches is not None and self._batches.labelled:
+        if self._batches is not None and self._batches.labeled:
             label, weight = self._batches.labels()
         parts: dict[str, Any] = {
             name: None if value is None else take_rows(np.asarray(value), rows)

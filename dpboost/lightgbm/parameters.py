@@ -48,7 +48,7 @@ SHOWN = (
 #: Names that no misspelt one may stand for without an error.
 OF_THE_GUARANTEE = frozenset(
     {
-        *("epsilon", "delta", "recipe", "schema", "neighbours", "assume_public", "noise_seed"),
+        *("epsilon", "delta", "recipe", "schema", "neighbors", "assume_public", "noise_seed"),
         *("rows_per_user", "user_ids", "max_weight", "gradient_bound", "hessian_bound"),
         *("score_bounds", "gradient_clip", "budget", "fraction", "holdout"),
     }
@@ -59,7 +59,8 @@ _LIKE = {
     "privacy": "epsilon",
     "delta": "delta",
     "noise": "epsilon",
-    "neighbor": "neighbours",
+    "neighbor": "neighbors",
+    "neighbour": "neighbors",
     "bounds": "schema",
 }
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

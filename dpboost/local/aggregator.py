@@ -97,7 +97,7 @@ class LPDTAggregator:
         self._partition = partition
         self._estimate = estimate
         self._plan = ReportPlan.of(partition, epsilon, mechanism)
-        self._totals = self._plan.randomiser.new_totals()
+        self._totals = self._plan.randomizer.new_totals()
         self._n_reports = 0
 
     @property
@@ -138,7 +138,7 @@ class LPDTAggregator:
         """
         if isinstance(reports, np.ndarray):
             payload = self._plan.payloads(reports)
-            self._plan.randomiser.add(payload, self._totals)
+            self._plan.randomizer.add(payload, self._totals)
             self._n_reports += len(payload)
             return
         block: list[bytes] = []
@@ -179,16 +179,16 @@ class LPDTAggregator:
 
     def estimates(self) -> Estimates:
         """Return unbiased counts and sums of the cells, and how noisy they are."""
-        randomiser = self._plan.randomiser
-        counts, sums = randomiser.estimate(self._totals, self._n_reports)
-        whole_sum, whole_variance = randomiser.whole_sum(self._totals, self._n_reports)
+        randomizer = self._plan.randomizer
+        counts, sums = randomizer.estimate(self._totals, self._n_reports)
+        whole_sum, whole_variance = randomizer.whole_sum(self._totals, self._n_reports)
         return Estimates(
             counts=counts,
             sums=sums,
-            noise=randomiser.noise(),
+            noise=randomizer.noise(),
             whole_sum=whole_sum,
             whole_variance=whole_variance,
-            second_moment=randomiser.second_moment(self._totals, self._n_reports),
+            second_moment=randomizer.second_moment(self._totals, self._n_reports),
             n_reports=self._n_reports,
         )
 
@@ -250,15 +250,15 @@ class LPDTAggregator:
 
     def privacy_report(self, *, not_private: Sequence[str] = ()) -> PrivacyReport:
         """Return what the collection guarantees to every record."""
-        randomiser = self._plan.randomiser
-        epsilon = randomiser.epsilon
+        randomizer = self._plan.randomizer
+        epsilon = randomizer.epsilon
         finite = isinstance(epsilon, Fraction)
         reasons = (*(() if finite else ("epsilon is infinite: no noise was drawn",)), *not_private)
         return PrivacyReport(
             kind="pure" if finite else "none",
             private=not reasons,
             reasons=reasons,
-            neighbours="replace",
+            neighbors="replace",
             assumed_public=(),
             accountant="pure",
             privacy_measure="epsilon",
@@ -273,7 +273,7 @@ class LPDTAggregator:
                     label="reports",
                     releases=self._n_reports,
                     scope="one for each record",
-                    mechanism=randomiser.described,
+                    mechanism=randomizer.described,
                     kind="l1",
                     smallest=1,
                     largest=1,

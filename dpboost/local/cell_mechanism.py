@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from dpboost._kernels import local_reports
-from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding
+from dpboost.local.frequency_oracles import GeneralizedResponse, UnaryEncoding
 from dpboost.local.label_levels import POSITION_BITS, Labels
-from dpboost.local.randomizer import Randomiser, ReportNoise
+from dpboost.local.randomizer import Randomizer, ReportNoise
 from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
-Oracle = GeneralisedResponse | UnaryEncoding
+Oracle = GeneralizedResponse | UnaryEncoding
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CellReports(Randomiser):
+class CellReports(Randomizer):
     r"""Report the pair of a cell and a level of the label through a frequency oracle.
 
     A label between two levels is first rounded to one of them without bias; the pair is then one
@@ -36,7 +36,7 @@ class CellReports(Randomiser):
 
     Parameters
     ----------
-    oracle : GeneralisedResponse or UnaryEncoding
+    oracle : GeneralizedResponse or UnaryEncoding
         With ``n_cells * n_levels`` symbols.
 
     Privacy

@@ -18,11 +18,11 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.labels import check_same_length
 from dpboost.data.table import Table
 from dpboost.local.label_levels import Labels
-from dpboost.local.randomizer import ONE_RECORD, MalformedReportError, Randomiser
-from dpboost.local.registry import find_randomiser
+from dpboost.local.randomizer import ONE_RECORD, MalformedReportError, Randomizer
+from dpboost.local.registry import find_randomizer
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import Sensitive
 
@@ -60,7 +60,7 @@ class ReportPlan:
 
     Parameters
     ----------
-    randomiser : Randomiser
+    randomizer : Randomizer
         The mechanism with its budget.
     header : bytes
         Begins every report. Reports of another partition, epsilon or mechanism begin otherwise.
@@ -68,7 +68,7 @@ class ReportPlan:
 
     partition: PublicCells
     mechanism: str
-    randomiser: Randomiser
+    randomizer: Randomizer
     header: bytes
 
     @classmethod
@@ -80,17 +80,17 @@ class ReportPlan:
         InvalidParameterError
             For a bad epsilon or mechanism.
         """
-        randomiser = find_randomiser(
+        randomizer = find_randomizer(
             mechanism, epsilon, partition.labels, partition.n_cells, "LPDTPartition"
         )
         described = json.dumps(
-            [partition.to_json(), mechanism, str(randomiser.epsilon)], separators=(",", ":")
+            [partition.to_json(), mechanism, str(randomizer.epsilon)], separators=(",", ":")
         )
         fingerprint = hashlib.sha256(described.encode()).digest()[: HEADER_BYTES - 1]
         return cls(
             partition=partition,
             mechanism=mechanism,
-            randomiser=randomiser,
+            randomizer=randomizer,
             header=bytes([REPORT_FORMAT]) + fingerprint,
         )
 
@@ -106,7 +106,7 @@ class ReportPlan:
             For a bad epsilon or mechanism, and for an infinite epsilon.
         """
         plan = cls.of(partition, epsilon, mechanism)
-        if not isinstance(plan.randomiser.epsilon, Fraction):
+        if not isinstance(plan.randomizer.epsilon, Fraction):
             raise InvalidParameterError(
                 f"The 'epsilon' parameter of {owner} must be finite: without noise a report is the "
                 "record's cell and label. To see a model without noise, simulate the devices by "
@@ -117,7 +117,7 @@ class ReportPlan:
     @property
     def report_bytes(self) -> int:
         """Length of a report."""
-        return HEADER_BYTES + self.randomiser.payload_bytes
+        return HEADER_BYTES + self.randomizer.payload_bytes
 
     def encode(self, X: Any, y: Any, entropy: Entropy | None = None) -> NDArray[np.uint8]:
         """Return one report for each record.
@@ -173,14 +173,14 @@ class ReportPlan:
         ndarray of shape (n_records, report_bytes), uint8
         """
         ledger = Ledger(
-            epsilon=self.randomiser.epsilon,
+            epsilon=self.randomizer.epsilon,
             delta=0,
-            neighbours=Neighbours.REPLACE,
+            neighbors=Neighbors.REPLACE,
             accountant=PureAccountant(),
             entropy=entropy,
         )
         payload = ledger.release(
-            self.randomiser, Sensitive(records, bounds=(ONE_RECORD,)), label="reports"
+            self.randomizer, Sensitive(records, bounds=(ONE_RECORD,)), label="reports"
         )
         reports = np.empty((len(payload), self.report_bytes), dtype=np.uint8)
         reports[:, :HEADER_BYTES] = np.frombuffer(self.header, dtype=np.uint8)
@@ -214,5 +214,5 @@ class ReportPlan:
                 "A report belongs to another partition, epsilon or mechanism."
             )
         payload = np.ascontiguousarray(reports[:, HEADER_BYTES:])
-        self.randomiser.check_payload(payload)
+        self.randomizer.check_payload(payload)
         return payload

@@ -23,7 +23,7 @@ from dpboost.local.label_levels import ClassLabels, Labels
 from dpboost.local.public_rows import PublicRows
 from dpboost.local.public_tree import Rule, grow_public
 from dpboost.local.randomizer import ReportNoise
-from dpboost.local.registry import find_randomiser
+from dpboost.local.registry import find_randomizer
 from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.trees.growing_tree import GrowingTree
 
@@ -201,7 +201,7 @@ def _judge(
 
 @lru_cache(maxsize=4096)
 def _planned_noise(collection: Collection, labels: Labels, n_cells: int, owner: str) -> ReportNoise:
-    return find_randomiser(collection.mechanism, collection.epsilon, labels, n_cells, owner).noise()
+    return find_randomizer(collection.mechanism, collection.epsilon, labels, n_cells, owner).noise()
 
 
 def _predicted_error(

@@ -58,7 +58,7 @@ class _Oracle:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneralisedResponse(_Oracle):
+class GeneralizedResponse(_Oracle):
     r"""Generalized randomized response: the own symbol, or any other one.
 
     Warner 1965; Kairouz, Bonawitz, Ramage, Discrete Distribution Estimation under Local Privacy,

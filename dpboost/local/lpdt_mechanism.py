@@ -19,7 +19,7 @@ from dpboost._utils.integer_units import to_integer_units
 from dpboost.local.exact_probability import ONE, exp_below, share_above
 from dpboost.local.frequency_oracles import check_padding, unpack
 from dpboost.local.label_levels import POSITION_BITS, NumericLabels
-from dpboost.local.randomizer import MalformedReportError, Randomiser, ReportNoise
+from dpboost.local.randomizer import MalformedReportError, Randomizer, ReportNoise
 from dpboost.privacy.exact_arithmetic import Epsilon, number_of
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
@@ -38,7 +38,7 @@ _LABEL_BOUND = Sensitivity(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PaperReports(Randomiser):
+class PaperReports(Randomizer):
     r"""Randomized response on every bit of the one-hot cell, Laplace noise on the label.
 
     Decision Tree for Locally Private Estimation with Public Data, equations 3 and 4. A quarter
@@ -181,7 +181,7 @@ class PaperReports(Randomiser):
         """Add checked payloads to the totals."""
         bits, labels = self._parts(payload)
         ones, sums = totals[: self.n_cells], totals[self.n_cells : 2 * self.n_cells]
-        local_reports.add_labelled_bits(bits, labels, ones, sums)
+        local_reports.add_labeled_bits(bits, labels, ones, sums)
         totals[-1] += labels.sum()
 
     def estimate(
@@ -192,8 +192,8 @@ class PaperReports(Randomiser):
         gap = float(1 - 2 * self.flip)
         ones, sums = totals[: self.n_cells], totals[self.n_cells : 2 * self.n_cells]
         counts = (ones.astype(np.float64) - flip * n_reports) / gap
-        labelled = (sums.astype(np.float64) - flip * totals[-1]) / (gap * LABEL_UNITS)
-        return counts, labelled[:, np.newaxis]
+        labeled = (sums.astype(np.float64) - flip * totals[-1]) / (gap * LABEL_UNITS)
+        return counts, labeled[:, np.newaxis]
 
     def whole_sum(
         self, totals: NDArray[np.int64], n_reports: int

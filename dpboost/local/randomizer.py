@@ -72,7 +72,7 @@ class ReportNoise:
         return (1 + self.own) * (spread + self.inside)
 
 
-class Randomiser(ABC):
+class Randomizer(ABC):
     """A local mechanism on records (cell, position of the label).
 
     It is a mechanism of the ledger, so that reports leave a process through the gate, and it
@@ -106,7 +106,7 @@ class Randomiser(ABC):
         return self.name
 
     @classmethod
-    def of_rho(cls, rho: PrivacyCost) -> Randomiser:
+    def of_rho(cls, rho: PrivacyCost) -> Randomizer:
         """Raise: local privacy is stated in epsilon alone."""
         raise InvalidParameterError(f"The {cls.name} mechanism is bought with epsilon, not rho.")
 

@@ -7,19 +7,19 @@ from typing import Any
 from dpboost._utils.validation import InvalidParameterError, check_choice
 from dpboost.local.cell_mechanism import CellReports
 from dpboost.local.exact_probability import check_epsilon, exp_below
-from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding
+from dpboost.local.frequency_oracles import GeneralizedResponse, UnaryEncoding
 from dpboost.local.label_levels import Labels, NumericLabels
 from dpboost.local.lpdt_mechanism import PaperReports
-from dpboost.local.randomizer import Randomiser
+from dpboost.local.randomizer import Randomizer
 from dpboost.privacy.exact_arithmetic import Epsilon
 
 #: ``signed_cell`` is one of the next two; ``paper`` serves regressions only.
 MECHANISMS = ("signed_cell", "unary", "response", "paper")
 
 
-def find_randomiser(
+def find_randomizer(
     mechanism: Any, epsilon: Any, labels: Labels, n_cells: int, owner: str
-) -> Randomiser:
+) -> Randomizer:
     """Return the local mechanism of that name.
 
     Parameters
@@ -49,7 +49,7 @@ def find_randomiser(
     if mechanism == "response" or (
         mechanism == "signed_cell" and response_is_better(n_symbols, budget)
     ):
-        kind: Any = GeneralisedResponse
+        kind: Any = GeneralizedResponse
     else:
         kind = UnaryEncoding
     return CellReports(

@@ -166,7 +166,7 @@ def _asked(model: Any, taken: Claim) -> tuple[PrivacyRequest, Objective]:
     terms = Terms(
         delta=privacy.delta,
         task=model._task,
-        neighbours=privacy.neighbours,
+        neighbors=privacy.neighbors,
         n_features=model.ensemble_.binner.n_features,
         weighted=False,
     )
@@ -237,7 +237,7 @@ def _refit(
         given=given,
         budget=ledger.capacity,
         accountant=ledger.accountant,
-        neighbours=ledger.neighbours,
+        neighbors=ledger.neighbors,
     )
     hyper = _hyperparameters(model)
     loop = build_refit(hyper, facts, ensemble.trees, binner.n_bins)

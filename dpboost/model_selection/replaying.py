@@ -169,7 +169,7 @@ def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[A
     labels = rows.labels(call.labels)
     arguments |= {name: rows.numbers(form) for name, form in call.numbers.items()}
     if "X" in call.tables and call.function != "bin_histograms":
-        arguments["y"] = labels if call.labelled else None
+        arguments["y"] = labels if call.labeled else None
     for name, form in call.tables.items():
         table = rows.table(form, labels)
         if form.dataset:
@@ -224,7 +224,7 @@ def _dataset(
     beside: dict[str, Any] = {}
     if name == "train_set":
         beside = {
-            "label": None if form.labelled else labels,
+            "label": None if form.labeled else labels,
             "weight": arguments.pop("sample_weight", None),
             "init_score": arguments.pop("init_score", None),
             "user_ids": arguments.pop("user_ids", None),

@@ -33,7 +33,7 @@ from dpboost.privacy.ledger_records import (
     added,
 )
 from dpboost.privacy.mechanisms import Mechanism
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.recording import new_outcomes
 from dpboost.privacy.remote import Release, RemoteSensitive
@@ -88,7 +88,7 @@ class Ledger:
         Budget of the whole fit. ``inf`` asks for no privacy.
     delta : Fraction or float
         Probability of failure, in [0, 1).
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation, for which the bounds of the released values must hold.
     accountant : Accountant
         Currency of the costs.
@@ -114,7 +114,7 @@ class Ledger:
         *,
         epsilon: Epsilon,
         delta: Fraction | float,
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         accountant: Accountant,
         entropy: Entropy,
         histogram_delta: Fraction | None = None,
@@ -126,8 +126,8 @@ class Ledger:
         self._histogram_delta = self._delta * DELTA_SHARE
         if histogram_delta is not None:
             self._histogram_delta = histogram_delta
-        choices = tuple(relation.value for relation in Neighbours)
-        self._neighbours = Neighbours(check_choice("neighbours", "Ledger", neighbours, choices))
+        choices = tuple(relation.value for relation in Neighbors)
+        self._neighbors = Neighbors(check_choice("neighbors", "Ledger", neighbors, choices))
         self._accountant = accountant
         self._entropy = entropy
         self._root = Scope((), because=None, parent=None)
@@ -160,9 +160,9 @@ class Ledger:
         return self._histogram_delta
 
     @property
-    def neighbours(self) -> Neighbours:
+    def neighbors(self) -> Neighbors:
         """The relation."""
-        return self._neighbours
+        return self._neighbors
 
     @property
     def accountant(self) -> Accountant:
@@ -277,7 +277,7 @@ class Ledger:
         found = Ledger(
             epsilon=self._epsilon,
             delta=self._delta,
-            neighbours=self._neighbours,
+            neighbors=self._neighbors,
             accountant=accountant,
             entropy=entropy,
         )

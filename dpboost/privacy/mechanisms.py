@@ -190,7 +190,7 @@ class ExponentialMechanism(_Selection):
     r"""Choose candidate :math:`i` with probability proportional to exp(epsilon score_i / range).
 
     The normalized weight of a candidate moves by at most the factor exp(epsilon) between
-    neighbours: numerator and denominator by the largest and smallest change of any score.
+    neighbors: numerator and denominator by the largest and smallest change of any score.
     McSherry and Talwar, FOCS 2007, in the bounded-range form of Dong, Durfee, Rogers, ICML 2020.
 
     Parameters

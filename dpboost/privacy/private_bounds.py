@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.exact_arithmetic import PrivacyCost, number_of
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
@@ -40,9 +40,9 @@ FALSE_ALARM = Fraction(1, 10**6)
 
 #: Beside occupied cells of labels, those of either sign of at most four times the magnitude pass
 #: more easily: any empty one of them with this probability at most.
-STRAY_NEIGHBOUR = Fraction(1, 20)
-NEIGHBOURS_ABOVE = 2
-NEIGHBOURS_BELOW = 7
+STRAY_NEIGHBOR = Fraction(1, 20)
+NEIGHBORS_ABOVE = 2
+NEIGHBORS_BELOW = 7
 
 #: Equal cells of a range, and how often the width of cells that begin at zero is halved.
 CELL_NUMBERS = (8, 16, 32, 64)
@@ -133,9 +133,9 @@ class Magnitudes:
         histogram = np.bincount(magnitude_cells(values), minlength=N_CELLS + 1)[:N_CELLS]
         return histogram.astype(np.int64, casting="safe") * self.units
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell at most."""
-        return counts(neighbours, self.units)
+        return counts(neighbors, self.units)
 
 
 def magnitudes(
@@ -278,9 +278,9 @@ class RangeCounts:
         histogram = np.bincount(positions, minlength=self.shape[0])
         return histogram.astype(np.int64, casting="safe") * self.units
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell."""
-        return counts(neighbours, self.units)
+        return counts(neighbors, self.units)
 
 
 def row_units(ledger: Ledger, budget: PrivacyCost) -> int:
@@ -301,13 +301,13 @@ def _occupied_cells(
     label: str,
 ) -> NDArray[np.intp]:
     noise = ledger.accountant.noise(budget)
-    sensitive = source.ask(magnitudes(ledger, columns, budget), ledger.neighbours)
+    sensitive = source.ask(magnitudes(ledger, columns, budget), ledger.neighbors)
     bound = sensitive.bound(noise.needs)
     released = ledger.release(noise, sensitive, label=label)
     occupied = np.flatnonzero(released >= noise.tail(bound, FALSE_ALARM / N_CELLS))
     if columns is not None or occupied.size == 0:
         return occupied
-    easily = noise.tail(bound, STRAY_NEIGHBOUR / (2 * (NEIGHBOURS_BELOW + NEIGHBOURS_ABOVE + 1)))
+    easily = noise.tail(bound, STRAY_NEIGHBOR / (2 * (NEIGHBORS_BELOW + NEIGHBORS_ABOVE + 1)))
     return np.union1d(occupied, np.flatnonzero(_beside(occupied) & (released >= easily)))
 
 
@@ -315,5 +315,5 @@ def _beside(occupied: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return which cells are near to the outermost occupied one, or to its mirror image."""
     steps = np.abs(np.arange(N_CELLS) - _PER_SIGN)
     outermost = steps[occupied].max()
-    near = (steps >= outermost - NEIGHBOURS_BELOW) & (steps <= outermost + NEIGHBOURS_ABOVE)
+    near = (steps >= outermost - NEIGHBORS_BELOW) & (steps <= outermost + NEIGHBORS_ABOVE)
     return np.asarray(near & (steps > 0))

@@ -95,7 +95,7 @@ def release_categories(
     units = SMALLEST_SIGMA if noise.needs == "l2" else 1
     sensitive = Sensitive(
         NameCounts(columns=store_of(source).tally(query), units=units),
-        bounds=counts(ledger.neighbours, units, histograms=len(query.columns)),
+        bounds=counts(ledger.neighbors, units, histograms=len(query.columns)),
         unit=1 / units,
     )
     threshold = units

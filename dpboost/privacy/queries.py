@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -45,7 +45,7 @@ class Query(SumQuery, Protocol):
     def unit(self) -> float:
         """Worth of one unit of the answer."""
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivities of the answer, from public numbers."""
 
 
@@ -84,7 +84,7 @@ def carry_out(rows: Any, command: str, given: Mapping[str, Any]) -> Any:
 class RowStore(Protocol):
     """Private rows, wherever they are, on the private side: `RowHandle` is for all others."""
 
-    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return what the gate takes."""
 
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
@@ -129,9 +129,9 @@ class RowHandle:
         """Whether the private side has exact sums of all rows, which is public."""
         return getattr(self._row_store, "exact_sums", True)
 
-    def ask(self, query: Query, neighbours: Neighbours) -> Sensitive:
+    def ask(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return the result of a query, as the gate takes it."""
-        return self._row_store.sensitive(query, neighbours)
+        return self._row_store.sensitive(query, neighbors)
 
     def apply(self, command: str, **given: Any) -> None:
         """Call a method of the state of rows, wherever they are; its result stays there.
@@ -183,9 +183,9 @@ class LocalRows:
         self._rows = rows
         self._prefetched: dict[SumQuery, NDArray[np.int64]] = {}
 
-    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return what the gate takes."""
-        return wrapped(self, query, neighbours)
+        return wrapped(self, query, neighbors)
 
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all rows, on the private side."""
@@ -209,6 +209,6 @@ class LocalRows:
         self._rows = carry_out(self._rows, command, given)
 
 
-def wrapped(store: RowStore, query: Query, neighbours: Neighbours) -> Sensitive:
+def wrapped(store: RowStore, query: Query, neighbors: Neighbors) -> Sensitive:
     """Return the exact result of a trusted store as what the gate takes."""
-    return Sensitive(store.exact(query), query.bounds(neighbours), unit=query.unit)
+    return Sensitive(store.exact(query), query.bounds(neighbors), unit=query.unit)

@@ -61,7 +61,7 @@ class RowCoins(_Secret):
     -------
     Where the block of a row is an independent draw with public probabilities, adding a row adds
     it to one block and changes no other: releases from different blocks compose in parallel,
-    under neighbours that differ by one added or removed row. That needs the key and the blocks
+    under neighbors that differ by one added or removed row. That needs the key and the blocks
     to stay secret.
 
     Parameters

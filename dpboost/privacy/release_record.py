@@ -97,7 +97,7 @@ def release_record(ledger: Ledger) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "folding": FOLDING,
-        "relation": ledger.neighbours.value,
+        "relation": ledger.neighbors.value,
         "epsilon": _plain(number_of(ledger.epsilon)),
         "delta": str(ledger.delta),
         "spent": _spent(number_of(total.cost), total.delta),

@@ -1,4 +1,4 @@
-"""Scores of candidates that come in runs of neighbours with one score.
+"""Scores of candidates that come in runs of neighbors with one score.
 
 Proof that nothing else changes: docs/proofs/mechanisms.md.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoreRuns:
-    """Scores of shape ``(n_nodes, n_candidates)``, written once for each run of equal neighbours.
+    """Scores of shape ``(n_nodes, n_candidates)``, written once for each run of equal neighbors.
 
     Sparse tables have millions of candidates and few scores. A mechanism that selects draws from
     this as it does from the array, candidate by candidate; only the writing is shorter.

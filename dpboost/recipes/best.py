@@ -161,7 +161,7 @@ def planned(facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
 def _leaf_releases(hyper: BestParameters, facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
     n_ensembles = len(_schedule(hyper).plan(hyper.n_estimators))
     noise = facts.accountant.noise(facts.budget * Fraction(1, n_ensembles))
-    l1, l2 = _sum_scale(hyper, facts).bounds(facts.neighbours)
+    l1, l2 = _sum_scale(hyper, facts).bounds(facts.neighbors)
     return noise, l1 if noise.needs == "l1" else l2, n_ensembles
 
 

@@ -38,7 +38,7 @@ from dpboost.growing.split_learner import LeafClip, SplitLearner
 from dpboost.losses import GRADIENT_UNIT, LogisticLoss, Loss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.budget_split import PREPARATION_SHARE, split_tree
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import constants
 from dpboost.recipes.hyperparameters import BoostingParameters, Given
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
@@ -165,7 +165,7 @@ def first_leaf(hyper: SplitParameters, bound: float, hessian: float) -> ClippedL
 
 
 def least_budget(
-    hyper: SplitParameters, n_ensembles: int, task: str, neighbours: Neighbours
+    hyper: SplitParameters, n_ensembles: int, task: str, neighbors: Neighbors
 ) -> float:
     """Return the least epsilon whose releases the 32-bit rationals of the samplers can express.
 
@@ -175,18 +175,18 @@ def least_budget(
     n_ensembles : int
         Ensembles in sequence; each gets an equal part of the budget.
     task : {"regression", "classification"}
-    neighbours : Neighbours
+    neighbors : Neighbors
     """
     hessian = SquaredLoss.hessian if task == "regression" else LogisticLoss.hessian
     leaf = first_leaf(hyper, 1.0, hessian)
-    level = constants.gain_score(UNITS_PER_GAIN, neighbours).constant
-    largest = max(2 * hyper.max_depth * level, 2 * leaf.bound(neighbours).constant)
+    level = constants.gain_score(UNITS_PER_GAIN, neighbors).constant
+    largest = max(2 * hyper.max_depth * level, 2 * leaf.bound(neighbors).constant)
     training = 1 - float(PREPARATION_SHARE)
     return n_ensembles * largest / (training * 2.0**32)
 
 
 def noisy_budget(
-    hyper: SplitParameters, n_ensembles: int, loss: Loss, neighbours: Neighbours
+    hyper: SplitParameters, n_ensembles: int, loss: Loss, neighbors: Neighbors
 ) -> float:
     """Return the training budget at which the noise of a leaf is as large as the range of leaves.
 
@@ -200,12 +200,12 @@ def noisy_budget(
     n_ensembles : int
         Ensembles in sequence; each gets an equal part of the budget.
     loss : SquaredLoss or LogisticLoss
-    neighbours : Neighbours
+    neighbors : Neighbors
     """
     assert isinstance(loss, SquaredLoss | LogisticLoss), "the recipe learns these two losses"
     leaf = first_leaf(hyper, loss.gradient_bound, loss.hessian)
     of_leaves = split_tree(Fraction(1), hyper.max_depth).leaves
-    noise_stddev = math.sqrt(2) * leaf.bound(neighbours).constant * leaf.unit
+    noise_stddev = math.sqrt(2) * leaf.bound(neighbors).constant * leaf.unit
     return noise_stddev / (2 * leaf.clip) / float(of_leaves) * n_ensembles
 
 
@@ -226,10 +226,10 @@ def gradient_recipe(
 
     def least_epsilon(given: Given, terms: Terms) -> float:
         hyper = without_facts(given)
-        return least_budget(hyper, n_ensembles(hyper), terms.task, terms.neighbours)
+        return least_budget(hyper, n_ensembles(hyper), terms.task, terms.neighbors)
 
-    def useful_budget(hyper: SplitParameters, loss: Loss, neighbours: Neighbours) -> float:
-        return noisy_budget(hyper, n_ensembles(hyper), loss, neighbours)
+    def useful_budget(hyper: SplitParameters, loss: Loss, neighbors: Neighbors) -> float:
+        return noisy_budget(hyper, n_ensembles(hyper), loss, neighbors)
 
     return Recipe(
         name=name,
@@ -283,7 +283,7 @@ def own_defaults(facts: PublicFacts) -> DPBoostParameters:
     own = own_values(facts.given)
     if own.preset is not None:
         return own
-    strength = LAMBDA_TIMES_EPSILON * facts.neighbours.rows / facts.epsilon
+    strength = LAMBDA_TIMES_EPSILON * facts.neighbors.rows / facts.epsilon
     return replace(own, reg_lambda=min(max(LEAST_LAMBDA, strength), LARGEST_LAMBDA))
 
 

@@ -16,7 +16,7 @@ from dpboost.losses import Loss
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.mechanisms import Noise
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.recipes.hyperparameters import (
     CONSTRAINTS,
@@ -50,7 +50,7 @@ class PublicFacts:
         What is left for the trees.
     accountant : Accountant
         How releases add up.
-    neighbours : Neighbours
+    neighbors : Neighbors
     max_rows : int, optional
         The declared most rows.
     n_classes : int, default=0
@@ -67,7 +67,7 @@ class PublicFacts:
     given: Given
     budget: PrivacyCost
     accountant: Accountant
-    neighbours: Neighbours
+    neighbors: Neighbors
     max_rows: int | None = None
     n_classes: int = 0
     weighted: bool = False
@@ -117,7 +117,7 @@ class Terms:
     ----------
     delta : float
     task : {"regression", "classification"}
-    neighbours : Neighbours
+    neighbors : Neighbors
     n_features : int
     weighted : bool, default=False
         Whether rows have weights, in units of 2^-16.
@@ -125,7 +125,7 @@ class Terms:
 
     delta: float
     task: str
-    neighbours: Neighbours
+    neighbors: Neighbors
     n_features: int
     weighted: bool = False
 
@@ -181,7 +181,7 @@ class Recipe:
         ``planned(facts)``: noise, sensitivity and number of the releases of trees, for a check
         before anything is drawn that they can be accounted for; where noise may be Gaussian.
     useful_budget : callable, optional
-        ``useful_budget(hyper, loss, neighbours)``: the training budget below which the noise of a
+        ``useful_budget(hyper, loss, neighbors)``: the training budget below which the noise of a
         leaf is larger than all that a leaf can say, however many rows there are; a fit then warns.
     without_facts : callable, optional
         ``without_facts(given)``: what ``defaults`` begins with before anything is released, with
@@ -219,7 +219,7 @@ class Recipe:
     bins_share: Callable[[float], float] | None = None
     columns_to_choose: Callable[[PublicFacts], ChoicePlan | None] | None = None
     planned: Callable[[PublicFacts], tuple[Noise, Sensitivity, int]] | None = None
-    useful_budget: Callable[[Any, Loss, Neighbours], float] | None = None
+    useful_budget: Callable[[Any, Loss, Neighbors], float] | None = None
     without_facts: Callable[[Given], Parameters] | None = None
     n_ensembles: Callable[[Any], int] = _one_ensemble
     most_depth: int = 12

@@ -103,7 +103,7 @@ def certificate(
             "own_delta": own_delta,
             "mu": mu,
             "continued_model": bool(report.earlier_epsilon),
-            "neighbours": report.neighbours,
+            "neighbours": report.neighbors,
             "unit": report.unit,
             "rows_per_person": report.rows_per_user or 1,
             "accountant": report.accountant,

@@ -7,7 +7,7 @@ from typing import Any
 
 _WIDTH, _HEIGHT = 260, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42, 8, 22, 24
-_COLOUR = "#2b6cb0"
+_COLOR = "#2b6cb0"
 # More categories than this have no room for their names.
 _MOST_NAMES = 4
 
@@ -57,8 +57,8 @@ def drawing(shape: Any) -> str:
         steps = [f"{x(ends[k + side])},{y(effect[k])}" for k in range(n_bins) for side in (0, 1)]
         band = " ".join([*upper, *lower[::-1]])
         parts += [
-            f'<polygon points="{band}" fill="{_COLOUR}" fill-opacity="0.25"/>',
-            f'<polyline points="{" ".join(steps)}" fill="none" stroke="{_COLOUR}" '
+            f'<polygon points="{band}" fill="{_COLOR}" fill-opacity="0.25"/>',
+            f'<polyline points="{" ".join(steps)}" fill="none" stroke="{_COLOR}" '
             'stroke-width="1.5"/>',
             *(
                 f'<text x="{x(value)}" y="{_HEIGHT - 6}" text-anchor="{anchor}">{value:.4g}</text>'
@@ -88,8 +88,8 @@ def _whiskers(
         at = x(position + 0.5)
         parts.append(
             f'<line x1="{at}" x2="{at}" y1="{y(low[position])}" y2="{y(high[position])}" '
-            f'stroke="{_COLOUR}" stroke-opacity="0.5" stroke-width="2"/>'
-            f'<circle cx="{at}" cy="{y(effect[position])}" r="3" fill="{_COLOUR}">'
+            f'stroke="{_COLOR}" stroke-opacity="0.5" stroke-width="2"/>'
+            f'<circle cx="{at}" cy="{y(effect[position])}" r="3" fill="{_COLOR}">'
             f"<title>{escape(name)}</title></circle>"
         )
         if len(shape.labels) <= _MOST_NAMES:

@@ -151,7 +151,7 @@ def _scores(model: Any) -> list[Block]:
 def _effects(model: Any) -> list[Block]:
     """Return features by their effect, with its error, and the shapes of the first ones."""
     heading = Heading("Features by their effect")
-    if not hasattr(model, "explain") or not model.explains_itself:
+    if not hasattr(model, "explain") or not model.is_explainable:
         return [heading, _gains(model)]
     explanation = model.explain(pairs=0)
     if not explanation.shapes:

@@ -70,7 +70,7 @@ def who(report: ReportTerms) -> tuple[str, ...]:
             "Each individual who sent a report: the content of the record. It is visible that they "
             "sent one.",
         )
-    hidden = report.neighbours == "add_remove"
+    hidden = report.neighbors == "add_remove"
     if report.rows_per_user is None:
         position = (
             "among the rows of one party" if "protected at" in report.facts else "in the table"
@@ -119,7 +119,7 @@ def how_much(report: ReportTerms) -> tuple[str, ...]:
     ]
     task = (
         "whether an individual took part"
-        if report.neighbours == "add_remove"
+        if report.neighbors == "add_remove"
         else "which of two contents the data of an individual have"
     )
     lines = [

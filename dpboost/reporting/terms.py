@@ -22,7 +22,7 @@ from dpboost.privacy.exact_arithmetic import (
     number_of,
 )
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.release_record import release_record
 from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 
@@ -30,6 +30,10 @@ Fact = bool | int | float | str
 #: The facts of a small model: a sentence on the step after the fit, and its settings as JSON.
 AFTER_THE_FIT, COMPACT_SETTINGS = "after the fit", "settings of compact"
 Terms = TypeVar("Terms", bound="ReportTerms")
+
+
+#: Fields whose names in stored files differ.
+_STORED = {"neighbors": "neighbours"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +87,7 @@ class ReportTerms:
         Whether the guarantee holds.
     reasons : tuple of str
         Why it does not; empty where it does.
-    neighbours : str
+    neighbors : str
         The relation.
     assumed_public : tuple of str
         What is taken to be the same for neighboring tables, beyond what was declared.
@@ -114,7 +118,7 @@ class ReportTerms:
     kind: str
     private: bool
     reasons: tuple[str, ...]
-    neighbours: str
+    neighbors: str
     assumed_public: tuple[str, ...]
     accountant: str
     privacy_measure: str
@@ -193,7 +197,7 @@ class ReportTerms:
             kind=kind,
             private=not reasons,
             reasons=reasons,
-            neighbours=ledger.neighbours.value,
+            neighbors=ledger.neighbors.value,
             assumed_public=tuple(assumed_public),
             accountant=ledger.accountant.name,
             privacy_measure=ledger.accountant.privacy_measure,
@@ -220,10 +224,10 @@ class ReportTerms:
     @property
     def unit(self) -> str:
         """What is protected, to complete "differ by ..."."""
-        relation = Neighbours(self.neighbours)
+        relation = Neighbors(self.neighbors)
         if self.rows_per_user is None:
             return relation.sentence
-        if relation is Neighbours.ADD_REMOVE:
+        if relation is Neighbors.ADD_REMOVE:
             return "all rows of one added or removed user"
         return "the content of all rows of one user"
 
@@ -335,7 +339,7 @@ class ReportTerms:
         Fractions become strings such as ``"1/3"``, with a float of the same name plus
         ``"_float"`` beside them; infinity is the string ``"inf"``.
         """
-        plain: dict[str, Any] = _plain(asdict(self))
+        plain: dict[str, Any] = {_STORED.get(k, k): v for k, v in _plain(asdict(self)).items()}
         plain["guarantee"] = self.guarantee
         return plain
 
@@ -361,6 +365,7 @@ class ReportTerms:
             exact = ("epsilon", "delta", "delta_spent", "capacity", "spent", *earlier)
             # Reports of earlier versions have no accounting.
             plain = {**dict.fromkeys(earlier, "0"), "accounting": None, **plain}
+            plain |= {name: plain[stored] for name, stored in _STORED.items()}
             values = _fields(cls, plain) | {name: _exact(plain[name]) for name in exact}
             values["epsilon_spent"] = float(plain["epsilon_spent"])
             for name in ("reasons", "assumed_public"):

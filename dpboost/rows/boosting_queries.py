@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.newton_sums import SumScale
@@ -48,9 +48,9 @@ class LeafSums:
         sums = rows.leaf_sums(self.partition, self.scale.gradient_limit)
         return self.scale.scaled(sums)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the L1 and L2 sensitivity of the vector."""
-        return self.scale.bounds(neighbours)
+        return self.scale.bounds(neighbors)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

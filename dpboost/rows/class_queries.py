@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import constants
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.class_node_rows import ClassRows
@@ -51,10 +51,10 @@ class NodeSizes:
         rows.check_units(self.row_units)
         return rows.sizes(self.nodes)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node."""
         check_nodes(self.nodes)
-        return constants.counts(neighbours, self.row_units)
+        return constants.counts(neighbors, self.row_units)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,11 +88,11 @@ class ClassCounts:
         rows.check_units(self.row_units)
         return rows.totals(self.nodes)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node and of one class."""
         check_nodes(self.nodes)
         check_integer("n_classes", "a question", self.n_classes, low=1)
-        return constants.counts(neighbours, self.row_units)
+        return constants.counts(neighbors, self.row_units)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -132,17 +132,17 @@ class ClassHistograms:
             counts[~np.repeat(self.offered, np.diff(self.cell_offsets), axis=1)] = 0
         return counts
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one cell of each offered feature."""
         check_nodes(self.nodes)
         check_cells(self.cell_offsets, self.n_classes)
         if self.offered is None:
-            return constants.counts(neighbours, self.row_units, len(self.cell_offsets) - 1)
+            return constants.counts(neighbors, self.row_units, len(self.cell_offsets) - 1)
         check_array(self.offered, np.bool_, (len(self.nodes), len(self.cell_offsets) - 1))
         numbers = set(self.offered.sum(axis=1).tolist())
         if len(numbers) != 1:
             raise InvalidParameterError("Every node of a question must offer as many features.")
-        return constants.counts(neighbours, self.row_units, numbers.pop())
+        return constants.counts(neighbors, self.row_units, numbers.pop())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -203,7 +203,7 @@ class FeatureHistograms:
         picked = counts[np.arange(len(self.nodes))[:, np.newaxis, np.newaxis], cells]
         return picked * held[..., np.newaxis]
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node, and in one cell of each feature."""
         check_nodes(self.nodes)
         check_cells(self.cell_offsets, self.n_classes)
@@ -213,7 +213,7 @@ class FeatureHistograms:
         known = (self.features >= 0) & (self.features < len(self.cell_offsets) - 1)
         if not known.all():
             raise InvalidParameterError("A question is about features that the rows do not have.")
-        return constants.counts(neighbours, histograms=self.features.shape[1])
+        return constants.counts(neighbors, histograms=self.features.shape[1])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -254,7 +254,7 @@ class GroupedCells:
         np.add.at(found, (node, self.groups[node, cell]), counts[node, cell])
         return found
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node, and in one cell of each feature."""
         check_nodes(self.nodes)
         check_cells(self.cell_offsets, self.n_classes)
@@ -264,7 +264,7 @@ class GroupedCells:
         if not ((self.groups >= -1) & (self.groups < n_groups)).all():
             raise InvalidParameterError("A cell of a question is in a group that is not there.")
         asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
-        return weighted_histograms(asked.sum(axis=1), self.unit_value, neighbours)
+        return weighted_histograms(asked.sum(axis=1), self.unit_value, neighbors)
 
 
 def branch_of(query: Any) -> tuple[str, ...]:
@@ -300,7 +300,7 @@ def check_array(values: Any, dtype: type, shape: tuple[int, ...]) -> None:
 
 
 def weighted_histograms(
-    histograms: NDArray[np.integer], unit_value: NDArray[np.integer], neighbours: Neighbours
+    histograms: NDArray[np.integer], unit_value: NDArray[np.integer], neighbors: Neighbors
 ) -> tuple[Sensitivity, Sensitivity]:
     """L1 and L2 sensitivity of histograms of which each node has its own number and unit.
 
@@ -323,7 +323,7 @@ def weighted_histograms(
         raise InvalidParameterError("Each node of a question needs a histogram, and a unit.")
     if max(units) > MOST_WORTH:
         raise InvalidParameterError(f"A row is worth at most {MOST_WORTH} units in a question.")
-    rows = neighbours.rows
+    rows = neighbors.rows
     # Python's integers do not wrap.
     added = max(number * unit for number, unit in zip(numbers, units, strict=True))
     reason = "a row is in one node, and in one cell of each of its histograms"

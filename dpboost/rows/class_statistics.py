@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Mechanism, Noise
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import Query, RowHandle
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity import impurities
@@ -33,7 +33,7 @@ class ClassStatistics(TreeStatistics):
 
     Parameters
     ----------
-    source, candidates, neighbours, n_threads
+    source, candidates, neighbors, n_threads
         As in `TreeStatistics`.
     row_units : int, default=1
         What a row of the largest weight counts: 1 where rows have no weights.
@@ -49,11 +49,11 @@ class ClassStatistics(TreeStatistics):
         *,
         n_classes: int,
         candidates: Candidates,
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         n_threads: int,
         row_units: int = 1,
     ) -> None:
-        super().__init__(source, candidates=candidates, neighbours=neighbours, n_threads=n_threads)
+        super().__init__(source, candidates=candidates, neighbors=neighbors, n_threads=n_threads)
         self._n_classes = n_classes
         self._row_units = row_units
 
@@ -72,7 +72,7 @@ class ClassStatistics(TreeStatistics):
 
         Asks no row: the bounds of a question are public, and so is a surplus of the sites' noise.
         """
-        bounds = {bound.kind: bound for bound in query.bounds(self._neighbours)}
+        bounds = {bound.kind: bound for bound in query.bounds(self._neighbors)}
         noise_variance_ratio = getattr(self._row_store, "noise_variance_ratio", 1.0)
         return noise.noise_stddev(bounds[noise.needs]) * math.sqrt(noise_variance_ratio)
 
@@ -84,7 +84,7 @@ class ClassStatistics(TreeStatistics):
         Sites hold disjoint rows, so that all of it costs what one outcome costs.
         """
         positions = getattr(self._row_store, "each", None)
-        value = self.ask_site(query) if positions is None else positions(query, self._neighbours)
+        value = self.ask_site(query) if positions is None else positions(query, self._neighbors)
         outcome = ledger.release(mechanism, value, label=label)
         return outcome.reshape(-1, query.shape[0])
 
@@ -120,7 +120,7 @@ class ClassStatistics(TreeStatistics):
             self._n_classes,
             self._n_threads,
         )
-        return Sensitive(answer, query.bounds(self._neighbours), query.unit)
+        return Sensitive(answer, query.bounds(self._neighbors), query.unit)
 
     def sizes(self, nodes: NDArray[np.int32]) -> Sensitive:
         """Numbers of rows of some nodes, which are disjoint."""
@@ -194,7 +194,7 @@ class ClassStatistics(TreeStatistics):
         )
         if offered is not None:
             scores[~self._candidates.spread(offered)] = NOT_OFFERED
-        return Sensitive(scores, (impurities.split_score(self._neighbours),))
+        return Sensitive(scores, (impurities.split_score(self._neighbors),))
 
     def gains(
         self,
@@ -226,7 +226,7 @@ class ClassStatistics(TreeStatistics):
             best = values[np.arange(len(chosen)), chosen]
             return np.where(best == NOT_OFFERED, 0, best - own)
 
-        return scores.map(difference, bounds=(impurities.split_gain(self._neighbours),))
+        return scores.map(difference, bounds=(impurities.split_gain(self._neighbors),))
 
     def _clips(
         self, measure: Impurity, row_limits: NDArray[np.int64]

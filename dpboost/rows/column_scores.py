@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
 from dpboost.losses import Loss
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import column_scores
@@ -63,7 +63,7 @@ def scores_of_columns(
     cells: NDArray[np.uint16],
     loss: Loss,
     limit: float,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     *,
     by_chance: int,
 ) -> Sensitive:
@@ -82,7 +82,7 @@ def scores_of_columns(
     loss : Loss
     limit : float
         Public clip of a row's gradient, as the loss takes it.
-    neighbours : Neighbours
+    neighbors : Neighbors
     by_chance : int
         Public estimate of an output's score of a column of noise, if gradients have mean zero.
 
@@ -102,7 +102,7 @@ def scores_of_columns(
     scores = np.abs(sums).sum(axis=(0, 2))
     of_none = min(np.sort(scores)[len(scores) // 4], of_noise)
     scores = np.append(scores, of_none)[np.newaxis]
-    return Sensitive(scores, (column_scores(loss.gradient_reach(limit), neighbours),))
+    return Sensitive(scores, (column_scores(loss.gradient_reach(limit), neighbors),))
 
 
 def among(scores: Sensitive, columns: list[int], margin: int | None = None) -> Sensitive:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import to_integer_units
 from dpboost.privacy.exact_arithmetic import root_up
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -131,9 +131,9 @@ class ScoreCells:
             found[output] = np.bincount(cells, minlength=self.n_cells)
         return found * self.units
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell of each output."""
-        return counts(neighbours, self.units, histograms=len(self.ranges))
+        return counts(neighbors, self.units, histograms=len(self.ranges))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,9 +205,9 @@ class ScoreLabelCounts:
         parts = np.split(answer, ends)
         return [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell of each part."""
-        return counts(neighbours, self.units, histograms=len(self.shapes))
+        return counts(neighbors, self.units, histograms=len(self.shapes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,9 +250,9 @@ class ErrorCells:
         """Upper ends of the cells, as parts of the width."""
         return 2.0 ** (-np.arange(ERROR_CELLS) / 2)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell."""
-        return counts(neighbours, self.units)
+        return counts(neighbors, self.units)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,9 +325,9 @@ class ErrorSums:
             np.add.at(sums[:, position], rows.groups, units)
         return sums
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivities, with the proof at the head of this module."""
-        parts = len(self.names) * neighbours.rows
+        parts = len(self.names) * neighbors.rows
         reason = "a row adds parts of at most one to the sums of its group"
         return (
             Sensitivity("l1", parts * self.units, reason, parts),
@@ -374,6 +374,6 @@ class BinCounts:
         """Return the counts of each feature."""
         return np.split(answer, np.cumsum(self.sizes)[:-1])
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one bin of each feature."""
-        return counts(neighbours, self.units, histograms=len(self.sizes))
+        return counts(neighbors, self.units, histograms=len(self.sizes))

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -27,7 +27,7 @@ class LeafFormula(Protocol):
     def values(self, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values of all leaves in units of the grid."""
 
-    def bound(self, neighbours: Neighbours) -> Sensitivity:
+    def bound(self, neighbors: Neighbors) -> Sensitivity:
         """Return the sensitivity of all values together."""
 
 
@@ -43,7 +43,7 @@ class NodeStatistics:
         Of the tree's rows, which have ``nodes``.
     layout : Layout
         Public positions of cells and candidates.
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation whose constants go with each value.
     whole : bool, default=False
         Whether all rows are in one place, which then computes scores by itself.
@@ -59,7 +59,7 @@ class NodeStatistics:
         "_layout",
         "_levels",
         "_n_nodes",
-        "_neighbours",
+        "_neighbors",
         "_row_store",
         "_whole",
     )
@@ -68,14 +68,14 @@ class NodeStatistics:
         self,
         source: RowHandle,
         layout: Layout,
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         *,
         whole: bool = False,
         n_threads: int = 1,
     ) -> None:
         self._row_store = store_of(source)
         self._layout = layout
-        self._neighbours = neighbours
+        self._neighbors = neighbors
         self._whole = whole
         self._n_nodes = 1
         self._levels = LevelHistograms(n_threads)
@@ -114,12 +114,12 @@ class NodeStatistics:
             # computed here, on the private side, and wrapped in the same breath.
             sums, counts = self._levels.of(self._n_nodes, self._histograms)
             scores = criterion.scores(sums, counts, self._layout)
-        return Sensitive(scores, (criterion.bound(self._neighbours),))
+        return Sensitive(scores, (criterion.bound(self._neighbors),))
 
     def leaf_values(self, leaf: LeafFormula) -> Sensitive:
         """Clipped leaf values of the nodes of the level, in units of the leaf's grid."""
         sums, counts = self._row_store.exact(NodeTotals(n_nodes=self.n_nodes))
-        return Sensitive(leaf.values(sums, counts), (leaf.bound(self._neighbours),), unit=leaf.unit)
+        return Sensitive(leaf.values(sums, counts), (leaf.bound(self._neighbors),), unit=leaf.unit)
 
     def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
         """Send the rows of node ``k`` on to nodes ``2 k`` and ``2 k + 1`` of the next level.

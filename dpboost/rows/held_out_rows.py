@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.quantiles import quantile_balance
 
@@ -73,9 +73,9 @@ class QuantileBalance:
         below, above = self._parts
         return np.array([below * inside - above * outside], dtype=np.int64)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is on one side."""
-        return quantile_balance(*self._parts, neighbours)
+        return quantile_balance(*self._parts, neighbors)
 
     @property
     def _parts(self) -> tuple[int, int]:

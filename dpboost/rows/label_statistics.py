@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.losses.grid import GRADIENT_UNIT
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.class_queries import check_nodes
@@ -74,10 +74,10 @@ class LabelTotals:
         """Add up the rows of one place."""
         return self.scale.scaled(rows.totals(self.nodes))
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row adds one label and one weight to one node."""
         check_nodes(self.nodes)
-        return self.scale.bounds(neighbours)
+        return self.scale.bounds(neighbors)
 
 
 class LabelStatistics(TreeStatistics):
@@ -112,7 +112,7 @@ class LabelStatistics(TreeStatistics):
             query = LabelHistograms(nodes=nodes[part], cell_offsets=self._cells)
             labels, weights = self._exact(query)
             scores[part] = criterion.scores(labels, weights, layout)
-        return Sensitive(scores, (criterion.bound(self._neighbours),))
+        return Sensitive(scores, (criterion.bound(self._neighbors),))
 
     def totals(self, nodes: NDArray[np.int32], scale: SumScale) -> Sensitive:
         """Return sums of labels and weights of some nodes, which are disjoint; shape (2, n)."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import to_integer_units
 from dpboost.privacy.exact_arithmetic import root_up
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
@@ -70,9 +70,9 @@ class LossChange:
         total = to_integer_units(change, -self.units, self.units).sum()
         return np.array([total], dtype=np.int64)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row moves the sum by its own clipped change."""
-        moved = self.units * neighbours.rows
+        moved = self.units * neighbors.rows
         reason = "the change of a row is clipped"
         return (
             Sensitivity("l1", moved, reason, 1),

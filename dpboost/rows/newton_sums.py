@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpboost.losses import Loss, QuantilesLoss
 from dpboost.losses.grid import GRADIENT_ONE
 from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
 
@@ -105,9 +105,9 @@ class SumScale:
         sums[1] *= self.hessian_factor
         return sums
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, Sensitivity]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, Sensitivity]:
         """Return the L1 and L2 sensitivity of the vector."""
-        return newton_sums(*self._reaches, neighbours)
+        return newton_sums(*self._reaches, neighbors)
 
     @cached_property
     def _reaches(self) -> tuple[ContributionBound, ContributionBound]:

@@ -116,7 +116,7 @@ class NodeRows:
         return criterion.scores(built[0], built[1], self._layout, self._workspace)
 
     def _sparse_scores(self, bins: SparseBins, criterion: GradientGain) -> ScoreRuns:
-        """Return the scores as runs of neighbours with one score; only stored cells are touched."""
+        """Return the scores as runs of neighbors with one score; only stored cells are touched."""
         node_of_row = np.empty(len(self._order), dtype=np.int32)
         # A stored cell knows its row and not its node: stored columns are read in their own order,
         # not in that of the nodes.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -76,13 +76,13 @@ class SplitScores:
             n_threads=n_threads,
         )
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the bound: an added row lowers each score of one node by at most its range."""
         check_nodes(self.nodes)
         check_array(self.row_limits, np.int64, (len(self.nodes),))
         check_integer("measure", "a question", self.measure, low=0, high=len(Impurity) - 1)
         check_integer("n_candidates", "a question", self.n_candidates, low=1)
-        return (impurities.split_score(neighbours),)
+        return (impurities.split_score(neighbors),)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -140,7 +140,7 @@ class ImpurityBounds:
         best = np.maximum.reduceat(scores, candidates.candidate_offsets[:-1], axis=1)
         return np.asarray(-best)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the bound: a row moves all of one node."""
         check_nodes(self.nodes)
-        return (impurities.split_bounds(self.n_features, neighbours),)
+        return (impurities.split_bounds(self.n_features, neighbors),)

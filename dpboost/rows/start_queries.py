@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpboost._utils.integer_units import to_integer_units
 from dpboost.losses import MeanLoss
 from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts, newton_sums
 from dpboost.rows.encoded_rows import EncodedRows
@@ -62,9 +62,9 @@ class RowCount:
         found[0] = sum(int(units.sum()) for _, _, units in _pieces(rows, self.weighting))
         return with_others(found, rows) if self.others else found
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one of the groups, with a weight of at most 1."""
-        return counts(neighbours, ROW_UNITS)
+        return counts(neighbors, ROW_UNITS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,9 +85,9 @@ class PresentRows:
         """Count the rows of one place."""
         return np.array([np.count_nonzero(rows.present)], dtype=np.int64)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row counts one."""
-        return counts(neighbours)
+        return counts(neighbors)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,9 +120,9 @@ class ClassSizes:
             np.add.at(sizes, rows.indices[here][present], units)
         return with_others(sizes, rows)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one class or in none, with a weight of at most 1."""
-        return counts(neighbours, ROW_UNITS)
+        return counts(neighbors, ROW_UNITS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -162,10 +162,10 @@ class MeanAndRows:
             sums[:2] += (scaled.sum(), units.sum())
         return with_others(sums, rows) if self.others else sums
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row adds at most (1, 1), or 1 to those that take no part."""
         reach = ContributionBound.single(ROW_UNITS)
-        return newton_sums(reach, reach, neighbours)
+        return newton_sums(reach, reach, neighbors)
 
 
 def with_others(sums: NDArray[np.int64], rows: EncodedRows) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import Query, RowHandle, SumQuery, store_of
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.trees.growing_tree import Splits
@@ -25,7 +25,7 @@ class TreeStatistics:
         gains, which do not add up over sites, from a trusted one only.
     candidates : Candidates
         The public set of splits.
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation whose constants go with each value.
     n_threads : int
         Threads of the kernels; results do not depend on it.
@@ -40,12 +40,12 @@ class TreeStatistics:
         source: RowHandle,
         *,
         candidates: Candidates,
-        neighbours: Neighbours,
+        neighbors: Neighbors,
         n_threads: int,
     ) -> None:
         self._row_store = store_of(source)
         self._candidates = candidates
-        self._neighbours = neighbours
+        self._neighbors = neighbors
         self._n_threads = n_threads
         self._cells = candidates.cell_offsets
 
@@ -55,13 +55,13 @@ class TreeStatistics:
         return self._candidates
 
     @property
-    def neighbours(self) -> Neighbours:
+    def neighbors(self) -> Neighbors:
         """The relation."""
-        return self._neighbours
+        return self._neighbors
 
     def ask(self, query: Query) -> Sensitive:
         """Return the answer to a question, with its bounds under the relation."""
-        return self._row_store.sensitive(query, self._neighbours)
+        return self._row_store.sensitive(query, self._neighbors)
 
     def split(self, splits: Splits) -> None:
         """Send the rows of the split nodes on to their children, which get the next numbers."""

@@ -176,7 +176,7 @@ def release_quantile(
         middle = (least + most) // 2
         noise = ledger.accountant.noise(share)
         query = QuantileBalance(threshold=float(grid[middle]), level=level)
-        balance = source.ask(query, ledger.neighbours)
+        balance = source.ask(query, ledger.neighbors)
         if ledger.release(noise, balance, label="conformal balance")[0] >= 0:
             most = middle
         else:

@@ -64,7 +64,7 @@ class Continuation:
                 f"are {list(known)}."
             )
 
-    def check_unit(self, neighbours: str, rows_per_user: int | None, owner: str) -> None:
+    def check_unit(self, neighbors: str, rows_per_user: int | None, owner: str) -> None:
         """Raise when the budgets of a model and of its continuation would not add up.
 
         Parameters
@@ -77,7 +77,7 @@ class Continuation:
         if self.report is None:
             return
         units = {
-            "neighbours": (self.report.neighbours, neighbours),
+            "neighbors": (self.report.neighbors, neighbors),
             "rows_per_user": (self.report.rows_per_user, rows_per_user),
         }
         for name, (before, now) in units.items():

@@ -207,7 +207,7 @@ def _n_cells(ledger: Ledger, budget: PrivacyCost, count: NoisyCount) -> int:
     """Return as many cells as noise leaves room for, where rows are spread over all of them."""
     noise = ledger.accountant.noise(budget)
     query = RangeCounts(low=0.0, high=1.0, units=row_units(ledger, budget))
-    bound = next(one for one in query.bounds(ledger.neighbours) if one.kind == noise.needs)
+    bound = next(one for one in query.bounds(ledger.neighbors) if one.kind == noise.needs)
     worth = ROWS_OF_CELL * noise.noise_stddev(bound) * query.unit
     numbers = [number for number in CELL_NUMBERS if number * worth <= count.rows]
     return max([CELL_NUMBERS[0], *numbers])
@@ -238,7 +238,7 @@ class _Counts:
     ) -> _Counts:
         """Release it."""
         noise: Noise = ledger.accountant.noise(budget)
-        sensitive = source.ask(query, ledger.neighbours)
+        sensitive = source.ask(query, ledger.neighbors)
         bound: Sensitivity = sensitive.bound(noise.needs)
         return cls(
             edges=query.edges,
@@ -249,7 +249,7 @@ class _Counts:
 
     @property
     def kept(self) -> NDArray[np.float64]:
-        """Counts of cells that stand out, alone or with a neighbour; zeros elsewhere."""
+        """Counts of cells that stand out, alone or with a neighbor; zeros elsewhere."""
         high = self.released > DOUBT * self.noise_stddev
         beside = np.zeros(len(high), dtype=bool)
         beside[1:] |= high[:-1]

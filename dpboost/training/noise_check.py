@@ -69,7 +69,7 @@ def check_noise(
                 given=given,
                 budget=budget,
                 accountant=accountant,
-                neighbours=privacy.neighbours,
+                neighbors=privacy.neighbors,
             )
         )
         try:

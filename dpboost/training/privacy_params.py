@@ -34,7 +34,7 @@ from dpboost.privacy.exact_arithmetic import (
 )
 from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.recording import Replaying, current
 from dpboost.recipes.recipe import Recipe
@@ -60,7 +60,7 @@ class LargeDeltaWarning(PrivacyWarning):
 
 
 class PublicSizeWarning(PrivacyWarning):
-    """The number of rows is not protected: neighbours are tables of one size."""
+    """The number of rows is not protected: neighbors are tables of one size."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ class PrivacyRequest:
         Budget of the fit; infinite for no privacy.
     delta : float
         Probability that the guarantee may fail, in [0, 1).
-    neighbours : Neighbours
+    neighbors : Neighbors
         What "one person more or less" means.
     schema : Schema
         What is declared public.
@@ -91,7 +91,7 @@ class PrivacyRequest:
 
     epsilon: float
     delta: float
-    neighbours: Neighbours
+    neighbors: Neighbors
     schema: Schema
     assume_public: tuple[str, ...]
     noise_seed: int | None
@@ -106,7 +106,7 @@ class PrivacyRequest:
         *,
         epsilon: Any,
         delta: Any,
-        neighbours: Any,
+        neighbors: Any,
         schema: Any,
         assume_public: Any,
         noise_seed: Any,
@@ -116,7 +116,7 @@ class PrivacyRequest:
     ) -> PrivacyRequest:
         """Check every part, or raise ``InvalidParameterError``."""
         relation = check_choice(
-            "neighbours", owner, neighbours, tuple(member.value for member in Neighbours)
+            "neighbors", owner, neighbors, tuple(member.value for member in Neighbors)
         )
         listed = isinstance(assume_public, (tuple, list, set, frozenset))
         if not listed or not all(name in ASSUMPTIONS for name in assume_public):
@@ -131,7 +131,7 @@ class PrivacyRequest:
         return cls(
             epsilon=check_real("epsilon", owner, epsilon, low=0, low_open=True, infinite=True),
             delta=check_real("delta", owner, delta, low=0, high=1, high_open=True),
-            neighbours=Neighbours(relation),
+            neighbors=Neighbors(relation),
             schema=Schema.coerce(schema),
             assume_public=tuple(assume_public),
             noise_seed=noise_seed,
@@ -257,7 +257,7 @@ class PrivacyRequest:
         ledger = Ledger(
             epsilon=epsilon,
             delta=delta,
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             accountant=accountant,
             entropy=self.entropy,
             histogram_delta=self.histogram_delta,
@@ -286,7 +286,7 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
     """
     warn_of_terms(
         epsilon_of(privacy.epsilon),
-        privacy.neighbours,
+        privacy.neighbors,
         privacy.schema,
         task,
         seeded=privacy.noise_seed is not None,
@@ -304,7 +304,7 @@ def warn_of_sum(privacy: PrivacyRequest, columns: ColumnFacts) -> None:
 
 
 def warn_of_terms(
-    epsilon: Epsilon, neighbours: Neighbours, schema: Schema, task: str, *, seeded: bool
+    epsilon: Epsilon, neighbors: Neighbors, schema: Schema, task: str, *, seeded: bool
 ) -> None:
     """Say what the terms of a fit do not give, and which parts of a schema mean nothing to it.
 
@@ -318,9 +318,9 @@ def warn_of_terms(
     """
     if warn_if_not_private(epsilon, seeded=seeded):
         warn_of_epsilon(epsilon)
-        if neighbours is Neighbours.REPLACE:
+        if neighbors is Neighbors.REPLACE:
             warn_user(
-                "neighbours='replace' hides what a row says and not that it is there: the number "
+                "neighbors='replace' hides what a row says and not that it is there: the number "
                 "of rows may be known. Leave it at 'add_remove' to hide both.",
                 PublicSizeWarning,
             )

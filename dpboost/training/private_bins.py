@@ -19,7 +19,7 @@ from dpboost.data.feature_bins import N_CELLS, AffineBins, fine_cells
 from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
@@ -104,9 +104,9 @@ class FineCounts:
             )
         return np.multiply(counted[:, :N_CELLS], self.units, dtype=np.int64)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in at most one cell of each feature."""
-        return counts(neighbours, self.units, histograms=len(self.fine))
+        return counts(neighbors, self.units, histograms=len(self.fine))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -182,7 +182,7 @@ def release_bins(
     noise = ledger.accountant.noise(budget)
     units = ROW_UNITS if noise.needs == "l2" else 1
     query = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
-    sensitive = source.ask(query, ledger.neighbours)
+    sensitive = source.ask(query, ledger.neighbors)
     released = ledger.release(noise, sensitive, label="fine histograms")
     noise_stddev = sensitive.noise_stddev(noise) / units
     del sensitive  # with thousands of features it would count in the peak of memory

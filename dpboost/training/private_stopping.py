@@ -228,7 +228,7 @@ class StoppingRows:
         """
         source = RowHandle(LocalRows(TwiceJudged(before=self._best, now=losses)))
         query = LossChange(bound=self._bound, units=self._units())
-        value = source.ask(query, self.ledger.neighbours)
+        value = source.ask(query, self.ledger.neighbors)
         with self.ledger.beside(DIVISION, HELD, most=STOPPING_SHARE):
             found = self.ledger.release(self._noise, value, label="change of the loss")
         self.looks += 1
@@ -236,7 +236,7 @@ class StoppingRows:
 
     def _units(self) -> int:
         """Return what the largest change is worth: a power of two that makes the lattice fine."""
-        coarse = LossChange(bound=1.0, units=SMALLEST_SIGMA).bounds(self.ledger.neighbours)
+        coarse = LossChange(bound=1.0, units=SMALLEST_SIGMA).bounds(self.ledger.neighbors)
         bound = next(each for each in coarse if each.kind == self._noise.needs)
         sigma = self._noise.noise_stddev(bound) / SMALLEST_SIGMA
         return int(2 ** min(max(math.ceil(math.log2(_UNITS_PER_SIGMA / sigma)), 10), 30))

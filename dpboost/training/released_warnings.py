@@ -167,7 +167,7 @@ def warn_before_trees(
     if facts.n_rows is not None and not recipe.single:
         warn_of_settings(facts, recipe)
     if recipe.useful_budget is not None:
-        needed = recipe.useful_budget(setting.hyper, setting.loss, privacy.neighbours)
+        needed = recipe.useful_budget(setting.hyper, setting.loss, privacy.neighbors)
         warn_of_budget(privacy, recipe.name, spent_on=facts.budget, needed=needed)
 
 

@@ -139,7 +139,7 @@ class FitRequest:
         recipe.check_task(self.task, self.owner)
         recipe.check(self.given, self.owner)
         self._check_learned_by(recipe)
-        self.continuation.check_unit(privacy.neighbours.value, privacy.rows_per_user, self.owner)
+        self.continuation.check_unit(privacy.neighbors.value, privacy.rows_per_user, self.owner)
         privacy = replace(privacy, schema=objective.completed(privacy.schema))
         return replace(self, privacy=privacy.settled(recipe.accountant))
 
@@ -192,7 +192,7 @@ class FitRequest:
             # Pure accounting buys no noise with delta.
             delta=0.0 if accountant.privacy_measure == "epsilon" else privacy.delta,
             task=self.task,
-            neighbours=privacy.neighbours,
+            neighbors=privacy.neighbors,
             n_features=n_features,
             weighted=self.weights.of_rows,
         )
@@ -248,7 +248,7 @@ class FitRequest:
             given=self.given,
             budget=budget,
             accountant=ledger.accountant,
-            neighbours=ledger.neighbours,
+            neighbors=ledger.neighbors,
             max_rows=completed.schema.max_rows,
             n_classes=len(classes),
             weighted=self.weights.of_rows,

@@ -92,7 +92,7 @@ def release_rows(source: RowHandle, *, budget: PrivacyCost, ledger: Ledger) -> S
     -------
     One release of a count (``constants.counts``).
     """
-    sensitive = source.ask(PresentRows(), ledger.neighbours)
+    sensitive = source.ask(PresentRows(), ledger.neighbors)
     noise = ledger.accountant.noise(budget)
     released = ledger.release(noise, sensitive, label="row count")
     return SeenRows(n_rows=max(float(released[0]), 1.0))
@@ -230,7 +230,7 @@ def _release(
     query: Query, source: RowHandle, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
     """Release a vector in rows instead of units; with the deviation of its noise."""
-    sensitive = source.ask(query, ledger.neighbours)
+    sensitive = source.ask(query, ledger.neighbors)
     noise = ledger.accountant.noise(budget)
     released = ledger.release(noise, sensitive, label="start value") / ROW_UNITS
     # Whose shares are in the noise of parties is known now.

@@ -46,7 +46,7 @@ class Call:
         Forms of the private arguments, by name.
     labels : LabelForm
         Of all labels.
-    labelled : bool
+    labeled : bool
         Whether labels were an argument.
     facts : mapping
         What the call noted on its way: the terms of its budget, rows that were held out.
@@ -59,7 +59,7 @@ class Call:
     tables: Mapping[str, TableForm] = field(default_factory=dict)
     numbers: Mapping[str, NumbersForm | GroupForm] = field(default_factory=dict)
     labels: LabelForm = field(default_factory=LabelForm)
-    labelled: bool = False
+    labeled: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -94,7 +94,7 @@ class Call:
         groups = rest.get("groups")
         if isinstance(groups, tuple) and not isinstance(groups[0], (str, int, np.integer)):
             numbers["groups"] = GroupForm(names=tuple(rest.pop("groups")[1]))
-        labelled = any(rest.pop(name, None) is not None for name in LABELS)
+        labeled = any(rest.pop(name, None) is not None for name in LABELS)
         for name in BUDGETS:
             rest.pop(name, None)
         return cls(
@@ -107,7 +107,7 @@ class Call:
             labels=LabelForm(
                 classes=facts.get("classes"), text=bool(facts.get("labels are text", False))
             ),
-            labelled=labelled,
+            labeled=labeled,
             facts=facts,
         )
 

@@ -86,7 +86,7 @@ class Encoder:
         return {
             "function": call.function,
             "subject": None if call.subject is None else self._class(call.subject),
-            "labelled": call.labelled,
+            "labeled": call.labeled,
             **{
                 part: self.value(part, getattr(call, part))
                 for part in ("parameters", "arguments", "tables", "numbers", "labels", "facts")
@@ -211,7 +211,7 @@ class Decoder:
         return Call(
             function=str(found["function"]),
             subject=None if subject is None else type(str(subject), (MissingObject,), {}),
-            labelled=bool(found["labelled"]),
+            labeled=bool(found["labeled"]),
             **{part: self.value(found[part]) for part in parts},
         )
 

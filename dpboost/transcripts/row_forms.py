@@ -42,7 +42,7 @@ class TableForm:
         Lists of categories that are public by assumption, by position.
     batched : bool
         Whether rows come in batches.
-    labelled, weighted : bool
+    labeled, weighted : bool
         Whether batches come with labels and with weights.
     dataset : bool
         Whether the table is in a ``lightgbm.Dataset``.
@@ -57,7 +57,7 @@ class TableForm:
     ordered: tuple[int, ...] = ()
     lists: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
     batched: bool = False
-    labelled: bool = False
+    labeled: bool = False
     weighted: bool = False
     dataset: bool = False
     categorical: Any = "auto"
@@ -82,7 +82,7 @@ class TableForm:
             first = X.first
             own = cls._of_rows(first.X, lists)
             weighted = first.weight is not None
-            return replace(own, batched=True, labelled=X.labelled, weighted=weighted)
+            return replace(own, batched=True, labeled=X.labeled, weighted=weighted)
         if hasattr(X, "dask"):
             if hasattr(X, "columns"):
                 from dask.dataframe.utils import make_meta
@@ -152,7 +152,7 @@ class TableForm:
         rows = self._blank_rows(n_rows)
         if not self.batched:
             return rows
-        beside: list[Any] = [labels] if self.labelled else []
+        beside: list[Any] = [labels] if self.labeled else []
         if self.weighted:
             beside.append(np.ones(n_rows))
         source = _OneBatch((rows, *beside) if beside else rows)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import gain
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import constants
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.trees.bin_layout import Layout
@@ -101,6 +101,6 @@ class GradientGain:
         )
         return scores
 
-    def bound(self, neighbours: Neighbours) -> Sensitivity:
+    def bound(self, neighbors: Neighbors) -> Sensitivity:
         """Return what one row changes in the scores of a node."""
-        return constants.gain_score(UNITS_PER_GAIN, neighbours)
+        return constants.gain_score(UNITS_PER_GAIN, neighbors)

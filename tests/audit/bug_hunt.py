@@ -37,10 +37,10 @@ from dpboost.audit.rare_outcomes import rare_outcomes
 from dpboost.audit.refusals import telling_refusals
 from dpboost.audit.sampler_laws import sampler_laws
 from dpboost.audit.tree_audit import TREE_RECIPES, stale_tree_noise, tree_bank, tree_fit
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from tests.audit.planted_bugs import BUGS, PlantedBug
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
 
 Step = tuple[str, Callable[[], Iterable[Violation]]]
 
@@ -76,8 +76,8 @@ def _own(witnesses: Iterable[Witness], name: str) -> Iterator[Witness]:
     return (w for w in witnesses if name in WHOLE_BANKS or not w.name.startswith(SHARED))
 
 
-def _cases(neighbours: Neighbours, epsilon: float, delta: float) -> Iterator[Step]:
-    for witness, fit in other_cases(neighbours, epsilon=epsilon, delta=delta):
+def _cases(neighbors: Neighbors, epsilon: float, delta: float) -> Iterator[Step]:
+    for witness, fit in other_cases(neighbors, epsilon=epsilon, delta=delta):
 
         def check(witness=witness, fit=fit) -> Iterator[Violation]:
             if witness.before is not None:
@@ -85,11 +85,11 @@ def _cases(neighbours: Neighbours, epsilon: float, delta: float) -> Iterator[Ste
             more = {"group": witness.group, "several": witness.several}
             yield from replay_pair(fit, witness.pair, **more).violations
 
-        yield f"other fits, epsilon {epsilon:g}, {witness.name}, {neighbours.value}", check
+        yield f"other fits, epsilon {epsilon:g}, {witness.name}, {neighbors.value}", check
 
 
-def _recipe(recipe: str, neighbours: Neighbours, delta: float) -> Iterator[Step]:
-    for witness in _own(bank(relations=[neighbours]), recipe):
+def _recipe(recipe: str, neighbors: Neighbors, delta: float) -> Iterator[Step]:
+    for witness in _own(bank(relations=[neighbors]), recipe):
         if delta == 0 and "assume_public" in witness.settings:
             continue
         asked = replace(witness, settings={**witness.settings, "delta": delta})
@@ -101,8 +101,8 @@ def _recipe(recipe: str, neighbours: Neighbours, delta: float) -> Iterator[Step]
         yield f"{recipe}, delta {delta:g}, {witness!r}", check
 
 
-def _tree(recipe: str, neighbours: Neighbours) -> Iterator[Step]:
-    for witness in _own(tree_bank(recipe, [neighbours]), f"tree:{recipe}"):
+def _tree(recipe: str, neighbors: Neighbors) -> Iterator[Step]:
+    for witness in _own(tree_bank(recipe, [neighbors]), f"tree:{recipe}"):
 
         def check(witness=witness) -> Iterator[Violation]:
             yield from replay_pair(tree_fit(recipe, witness, 1.0), witness.pair).violations

@@ -9,7 +9,7 @@ import pytest
 
 from dpboost.audit.run_trace import Recorder
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -30,7 +30,7 @@ def toy_fit(monkeypatch):
             return Ledger(
                 epsilon=epsilon,
                 delta=delta,
-                neighbours=Neighbours.ADD_REMOVE,
+                neighbors=Neighbors.ADD_REMOVE,
                 accountant=accountant,
                 entropy=Entropy.secure(),
             )

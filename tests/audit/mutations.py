@@ -31,7 +31,7 @@ from dpboost.growing import (
 )
 from dpboost.privacy import ledger, mechanisms, private_bounds, sensitive
 from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import store_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants
@@ -47,7 +47,7 @@ from dpboost.rows import (
 from dpboost.training import fit, fitted_model, loss_choice, private_bins, public_schema, request
 from dpboost.trees import gain
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
 ONE = ContributionBound.single(1)
 BANNED = -(1 << 44)
 
@@ -92,7 +92,7 @@ class Mutation:
     witness: str
     check: str
     task: str = "regression"
-    neighbours: Neighbours = ADD
+    neighbors: Neighbors = ADD
     recipe: str = "dpboost"
     settings: dict[str, Any] | None = None
 
@@ -115,12 +115,12 @@ class Mutation:
         if self.check == "fresh noise":
             return stale_noise(self.recipe)
         if self.check == "failure chance":
-            return lone_category(category_learner(self.recipe, self.neighbours))
+            return lone_category(category_learner(self.recipe, self.neighbors))
         audits = replay_witness(self.recipe, self._witness(), seed=20200207)
         return [violation for audit in audits for violation in audit.violations]
 
     def _witness(self) -> Witness:
-        found = next(w for w in witnesses(self.task, self.neighbours) if w.name == self.witness)
+        found = next(w for w in witnesses(self.task, self.neighbors) if w.name == self.witness)
         return replace(found, settings={**found.settings, **(self.settings or {})})
 
 
@@ -165,7 +165,7 @@ def fixed_seed():
 
 
 def range_of_add_remove():
-    def bound(self, neighbours):
+    def bound(self, neighbors):
         return constants.gain_score(gain.UNITS_PER_GAIN, ADD)
 
     return [(gain.GradientGain, "bound", bound)]
@@ -173,12 +173,12 @@ def range_of_add_remove():
 
 def leaf_of_add_remove():
     original = clipped_leaves.ClippedLeaf.bound
-    return [(clipped_leaves.ClippedLeaf, "bound", lambda self, neighbours: original(self, ADD))]
+    return [(clipped_leaves.ClippedLeaf, "bound", lambda self, neighbors: original(self, ADD))]
 
 
 def counts_of_add_remove():
     original = private_bounds.counts
-    return [(private_bounds, "counts", lambda neighbours, units: original(ADD, units))]
+    return [(private_bounds, "counts", lambda neighbors, units: original(ADD, units))]
 
 
 def clip_apart_from_noise():
@@ -211,7 +211,7 @@ def scale_from_exact_count():
     original = gradient_statistics.NodeStatistics.leaf_values
 
     def leaf_values(self, leaf):
-        bound = leaf.bound(self._neighbours)
+        bound = leaf.bound(self._neighbors)
         n_rows = int(counts_of(self).sum())
         smaller = replace(bound, constant=max(1, bound.constant // max(1, n_rows)))
         return original(self, leaf).map(lambda values: values, bounds=(smaller,))
@@ -221,49 +221,47 @@ def scale_from_exact_count():
 
 def norm_without_hessians():
     original = newton_sums.newton_sums
-    return [(newton_sums, "newton_sums", lambda g, h, neighbours: original(g, ONE, neighbours))]
+    return [(newton_sums, "newton_sums", lambda g, h, neighbors: original(g, ONE, neighbors))]
 
 
 def leaf_sums_of_add_remove():
     original = newton_sums.newton_sums
-    return [(newton_sums, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
+    return [(newton_sums, "newton_sums", lambda g, h, neighbors: original(g, h, ADD))]
 
 
 def gradients_clipped_apart_from_noise():
     original = training_rows.TreeRows.leaf_sums
 
-    def leaf_sums(self, partition, scale, neighbours):
+    def leaf_sums(self, partition, scale, neighbors):
         looser = replace(scale, gradient_limit=2 * scale.gradient_limit)
-        sums = original(self, partition, looser, neighbours)
-        return sums.map(lambda values: values, bounds=scale.bounds(neighbours))
+        sums = original(self, partition, looser, neighbors)
+        return sums.map(lambda values: values, bounds=scale.bounds(neighbors))
 
     return [(training_rows.TreeRows, "leaf_sums", leaf_sums)]
 
 
 def one_histogram_for_all():
-    def counts(neighbours, units, histograms):
-        return constants.counts(neighbours, units, histograms=1)
+    def counts(neighbors, units, histograms):
+        return constants.counts(neighbors, units, histograms=1)
 
     return [(private_bins, "counts", counts)]
 
 
 def start_of_add_remove():
     original = start_queries.newton_sums
-    return [(start_queries, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
+    return [(start_queries, "newton_sums", lambda g, h, neighbors: original(g, h, ADD))]
 
 
 def histograms_of_add_remove():
     original = private_bins.counts
-    return [
-        (private_bins, "counts", lambda neighbours, *rest, **more: original(ADD, *rest, **more))
-    ]
+    return [(private_bins, "counts", lambda neighbors, *rest, **more: original(ADD, *rest, **more))]
 
 
 def half_the_range_of_columns():
     original = column_scores.column_scores
 
-    def mutated(gradient, neighbours):
-        bound = original(gradient, neighbours)
+    def mutated(gradient, neighbors):
+        bound = original(gradient, neighbors)
         return replace(bound, constant=bound.constant // 2)
 
     return [(column_scores, "column_scores", mutated)]
@@ -271,7 +269,7 @@ def half_the_range_of_columns():
 
 def columns_of_add_remove():
     original = column_scores.column_scores
-    return [(column_scores, "column_scores", lambda gradient, neighbours: original(gradient, ADD))]
+    return [(column_scores, "column_scores", lambda gradient, neighbors: original(gradient, ADD))]
 
 
 def exact_columns():
@@ -357,8 +355,8 @@ def order_of_exact_sums():
     leaf_sums, order = training_rows.TreeRows.leaf_sums, partition_learner.PartitionLearner._order
     seen = {}
 
-    def remembered(self, partition, scale, neighbours):
-        result = leaf_sums(self, partition, scale, neighbours)
+    def remembered(self, partition, scale, neighbors):
+        result = leaf_sums(self, partition, scale, neighbors)
         seen["sums"] = sensitive._reveal(result)[0].astype(float)
         return result
 
@@ -633,14 +631,14 @@ MUTATIONS = [
         name="half the noise on learned bounds",
         patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
         witness="nothing declared, 2 features",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
         name="half the noise on a common bound",
         patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
         witness="nothing declared, 12 features",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
@@ -648,7 +646,7 @@ MUTATIONS = [
         patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
         witness="nothing declared, 2 features",
         task="binary",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
@@ -673,21 +671,21 @@ MUTATIONS = [
         name="range of add/remove under replace",
         patches=range_of_add_remove,
         witness="opposite children, tree 0, level 0",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
         name="leaf sensitivity of add/remove under replace",
         patches=leaf_of_add_remove,
         witness="one-row leaf, tree 0",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
         name="count sensitivity of add/remove under replace",
         patches=counts_of_add_remove,
         witness="nothing declared, 2 features",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
@@ -706,7 +704,7 @@ MUTATIONS = [
         name="a leaf's clip one index behind its noise, replace",
         patches=clip_one_index_behind,
         witness="late leaf, tree 1 of 2",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
@@ -742,7 +740,7 @@ MUTATIONS = [
         patches=leaf_sums_of_add_remove,
         witness="one-row leaf, tree 0",
         recipe="best",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
@@ -764,7 +762,7 @@ MUTATIONS = [
         patches=histograms_of_add_remove,
         witness="outside all bounds",
         recipe="best",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
@@ -772,7 +770,7 @@ MUTATIONS = [
         patches=start_of_add_remove,
         witness="one-row leaf, tree 0",
         recipe="best",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
@@ -787,7 +785,7 @@ MUTATIONS = [
         patches=columns_of_add_remove,
         witness="telling columns",
         recipe="best",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     Mutation(
@@ -838,7 +836,7 @@ MUTATIONS = [
         name="threshold of the continuous Laplace law",
         patches=threshold_of_the_continuous_law,
         witness="lone category",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="failure chance",
     ),
     Mutation(
@@ -1010,7 +1008,7 @@ def table() -> str:
     """Return the table of the audit's README."""
     lines = ["| planted bug | recipe, relation | witness | check that fails |", "|---|---|---|---|"]
     lines += [
-        f"| {m.name} | {m.recipe}, {m.neighbours.value} | {m.witness} | {m.check} |"
+        f"| {m.name} | {m.recipe}, {m.neighbors.value} | {m.witness} | {m.check} |"
         for m in MUTATIONS
     ]
     return "\n".join(lines)

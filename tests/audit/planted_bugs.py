@@ -17,7 +17,7 @@ import numpy as np
 
 from dpboost.privacy import sensitive
 from dpboost.privacy.ledger_records import NO_CHARGE
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.randomness import RowCoins
 from dpboost.training.label_range import SeenRange
@@ -131,7 +131,7 @@ def _():
     original = found("opening of the ledger")[2]
 
     def ledger(self, accountant):
-        return original(replace(self, neighbours=Neighbours.ADD_REMOVE), accountant)
+        return original(replace(self, neighbors=Neighbors.ADD_REMOVE), accountant)
 
     return [planted("opening of the ledger", ledger)]
 
@@ -357,8 +357,8 @@ def _():
     sums, add = found("leaf sums")[2], found("values of leaves")[2]
     seen = {}
 
-    def leaf_sums(self, partition, scale, neighbours):
-        result = sums(self, partition, scale, neighbours)
+    def leaf_sums(self, partition, scale, neighbors):
+        result = sums(self, partition, scale, neighbors)
         seen["exact"] = sensitive._reveal(result)[0]
         return result
 
@@ -408,7 +408,7 @@ def _():
     return [planted("released class sizes", sizes)]
 
 
-@bug("initial scores centred by their mean", "rows")
+@bug("initial scores centered by their mean", "rows")
 def _():
     original = found("initial scores of rows")[2]
 
@@ -419,7 +419,7 @@ def _():
     return [planted("initial scores of rows", scores)]
 
 
-@bug("labels centred by their mean", "rows")
+@bug("labels centered by their mean", "rows")
 def _():
     original = found("squared labels")[2]
 
@@ -490,8 +490,8 @@ def _():
     sums, steps = found("leaf sums")[2], found("steps of leaves")[2]
     seen = {}
 
-    def leaf_sums(self, partition, scale, neighbours):
-        result = sums(self, partition, scale, neighbours)
+    def leaf_sums(self, partition, scale, neighbors):
+        result = sums(self, partition, scale, neighbors)
         seen["hessians"] = sensitive._reveal(result)[1] * scale.hessian_unit_value
         return result
 
@@ -506,8 +506,8 @@ def _():
     sums, gains = found("leaf sums")[2], found("gains of features")[2]
     seen = {}
 
-    def leaf_sums(self, partition, scale, neighbours):
-        result = sums(self, partition, scale, neighbours)
+    def leaf_sums(self, partition, scale, neighbors):
+        result = sums(self, partition, scale, neighbors)
         exact = sensitive._reveal(result)
         seen["sums"] = exact[0] * scale.gradient_unit_value, exact[1] * scale.hessian_unit_value
         return result
@@ -591,7 +591,7 @@ def _():
     return [
         planted(
             "bounds of counts in a range",
-            lambda self, neighbours: original(self, Neighbours.ADD_REMOVE),
+            lambda self, neighbors: original(self, Neighbors.ADD_REMOVE),
         )
     ]
 

@@ -17,7 +17,7 @@ from dpboost.audit.local_audit import local_reports
 from dpboost.audit.refusals import telling_refusals
 from dpboost.audit.released_surface import side_effects
 from dpboost.audit.sampler_laws import sampler_laws
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 
 @pytest.mark.parametrize("check", [sampler_laws, local_reports, telling_refusals, unfounded_claims])
@@ -30,7 +30,7 @@ def a_report(**changes):
     told = {
         "epsilon": 1.0,
         "delta": 1e-5,
-        "neighbours": "add_remove",
+        "neighbors": "add_remove",
         "private": True,
         "rows_per_user": None,
         "privacy_measure": "mu squared",
@@ -40,7 +40,7 @@ def a_report(**changes):
     }
     report = SimpleNamespace(**told | changes)
     return SimpleNamespace(
-        epsilon=1.0, delta=1e-5, neighbours="add_remove", noise_seed=None, privacy_report_=report
+        epsilon=1.0, delta=1e-5, neighbors="add_remove", noise_seed=None, privacy_report_=report
     )
 
 
@@ -55,7 +55,7 @@ def test_a_right_report_makes_no_false_claim():
     [
         {"epsilon": 1.3},
         {"delta": 1e-4},
-        {"neighbours": "replace"},
+        {"neighbors": "replace"},
         {"epsilon_spent": 0.5},
         {"spent": 0.1},
         {"rows_per_user": 2},
@@ -99,7 +99,7 @@ def test_a_fit_with_side_effects_is_found(tmp_path):
                 X, y
             )
 
-    pair = pair_of(np.zeros((5, 1)), np.zeros(5), np.zeros(1), 1.0, Neighbours.ADD_REMOVE)
+    pair = pair_of(np.zeros((5, 1)), np.zeros(5), np.zeros(1), 1.0, Neighbors.ADD_REMOVE)
     audit = replay_pair(estimator_fit(Careless), pair)
     checks = [violation.check for violation in audit.violations]
     assert checks == ["side effect"] * 2

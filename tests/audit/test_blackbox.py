@@ -179,7 +179,7 @@ def test_parameters_are_checked(changes, message):
         estimate_epsilon(lambda: NoisySum(lambda: 0.0), X, Y, row, **options)
 
 
-def test_one_row_has_no_neighbour_without_it():
+def test_one_row_has_no_neighbor_without_it():
     with pytest.raises(InvalidParameterError, match="two rows"):
         estimate_epsilon(lambda: NoisySum(lambda: 0.0), X[:1], Y[:1], 0, n_runs=10)
 

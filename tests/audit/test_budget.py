@@ -10,7 +10,7 @@ import pytest
 from dpboost import Budget, DPTreeClassifier
 from dpboost.audit import replay_pair
 from dpboost.audit.tree_audit import tree_bank
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 PART = Fraction(1, 5)
 
@@ -18,7 +18,7 @@ PART = Fraction(1, 5)
 def costs():
     """Measured costs of a fit at a fifth of epsilon 1, pair by pair; budgets are opened anew."""
     found = []
-    for witness in islice(tree_bank("best", [Neighbours.ADD_REMOVE]), 8):
+    for witness in islice(tree_bank("best", [Neighbors.ADD_REMOVE]), 8):
         if "weight_column" in witness.settings:
             continue
 

@@ -12,9 +12,9 @@ import pytest
 from dpboost import Budget, DPBoostClassifier, evaluate
 from dpboost.audit import pair_of, replay_budget
 from dpboost.audit.budget_session import QUICK, audit_sessions, sessions
-from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.neighboring_pairs import Pair
 from dpboost.budgeting.claim import Claim
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -108,7 +108,7 @@ def of_a_lone_category():
         np.tile([0, 1], 200),
         [0.5, "elsewhere"],
         1,
-        Neighbours.ADD_REMOVE,
+        Neighbors.ADD_REMOVE,
         coin=TRAINED,
         steering={("change of the loss", number): [0] for number in range(7)},
     )

@@ -9,7 +9,7 @@ import pytest
 
 from dpboost import DPBoostRegressor
 from dpboost.audit import pair_of, replay_pair
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.quantiles import quantile_balance
 from dpboost.rows import held_out_rows
 from dpboost.training import local_fit
@@ -20,7 +20,7 @@ HELD, TRAINED = 0.1, 0.9
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def audit(neighbours, delta, coin, seed=7):
+def audit(neighbors, delta, coin, seed=7):
     """Replay a row that no threshold covers, in the place of one that all cover."""
     X = np.tile([[0.2, 0.3], [0.7, 0.6]], (10, 1))
     y = np.zeros(len(X))
@@ -29,7 +29,7 @@ def audit(neighbours, delta, coin, seed=7):
         y,
         np.array([0.2, 0.3]),
         1.0,
-        neighbours,
+        neighbors,
         instead=(np.array([0.2, 0.3]), 0.0),
         coin=coin,
     )
@@ -39,7 +39,7 @@ def audit(neighbours, delta, coin, seed=7):
             epsilon=1.0,
             delta=delta,
             schema=SCHEMA,
-            neighbours=neighbours.value,
+            neighbors=neighbors.value,
             n_estimators=4,
             max_depth=2,
             random_state=0,
@@ -58,11 +58,11 @@ def of_balances(found):
     return [entry for entry in found.entries if entry.label == "conformal balance"]
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("neighbors", list(Neighbors))
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("coin", [HELD, TRAINED])
-def test_no_release_tells_more_than_its_charge(neighbours, delta, coin):
-    found = audit(neighbours, delta, coin)
+def test_no_release_tells_more_than_its_charge(neighbors, delta, coin):
+    found = audit(neighbors, delta, coin)
     assert found.violations == ()
     assert found.error == ""
     balances = of_balances(found)
@@ -72,22 +72,22 @@ def test_no_release_tells_more_than_its_charge(neighbours, delta, coin):
     else:
         assert all(entry.cost == 0 for entry in found.entries if entry not in balances)
         # Under replace the start value, pure noise here, may lie between the two labels.
-        runs = [balances, *(of_balances(audit(neighbours, delta, coin, seed)) for seed in range(3))]
+        runs = [balances, *(of_balances(audit(neighbors, delta, coin, seed)) for seed in range(3))]
         assert max(entry.reached for run in runs for entry in run) > 0.99
 
 
-def half_the_constant(below, above, neighbours):
+def half_the_constant(below, above, neighbors):
     return tuple(
         type(each)(each.kind, each.constant // 2, each.reason, each.coordinates)
-        for each in quantile_balance(below, above, neighbours)
+        for each in quantile_balance(below, above, neighbors)
     )
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("neighbors", list(Neighbors))
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_half_the_constant_is_found(neighbours, delta):
+def test_half_the_constant_is_found(neighbors, delta):
     with mock.patch.object(held_out_rows, "quantile_balance", half_the_constant):
-        assert any(audit(neighbours, delta, HELD, seed).violations for seed in range(4))
+        assert any(audit(neighbors, delta, HELD, seed).violations for seed in range(4))
 
 
 class _NobodyLeaves(np.ndarray):
@@ -103,4 +103,4 @@ def test_rows_that_train_as_well_are_found():
 
     original = local_fit.set_aside
     with mock.patch.object(local_fit, "set_aside", both):
-        assert audit(Neighbours.ADD_REMOVE, 0.0, HELD).violations != ()
+        assert audit(Neighbors.ADD_REMOVE, 0.0, HELD).violations != ()

@@ -12,7 +12,7 @@ import pytest
 from dpboost import DPBoostRegressor, DPTreeClassifier
 from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.audit.disjoint_scopes import disjoint_scopes
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from tests.audit.positions import found, planted
 
 # An ordinary table: nothing about it is made for these bugs.
@@ -116,7 +116,7 @@ BUGS = {
 
 @pytest.mark.parametrize("message", BUGS)
 def test_a_planted_bug_shows_on_an_ordinary_table(message):
-    pair = pair_of(X, Y, X[0], 0.5, Neighbours.ADD_REMOVE)
+    pair = pair_of(X, Y, X[0], 0.5, Neighbors.ADD_REMOVE)
     with ExitStack() as stack:
         for patch in BUGS[message]():
             stack.enter_context(mock.patch.object(*patch))

@@ -23,7 +23,7 @@ from dpboost.budgeting import open_budgets
 from dpboost.budgeting.budget import DisjointTable
 from dpboost.budgeting.budget_records import BudgetRecords
 from dpboost.budgeting.claim import Claim
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.quantiles import quantile_balance
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -37,14 +37,14 @@ HELD, TRAINED = 0.25, 0.75
 SIDES = {"held": HELD, "trained": TRAINED}
 
 
-def classes(relation: Neighbours = Neighbours.ADD_REMOVE, coin: float | None = None):
+def classes(relation: Neighbors = Neighbors.ADD_REMOVE, coin: float | None = None):
     # A row of the second class at the end of the features: alone in its cell.
     X = np.full((8, 1), -0.5)
     labels = np.zeros(8, dtype=int)
     return pair_of(X, labels, [1.0], 1, relation, instead=([-1.0], 0), coin=coin)
 
 
-def numbers(relation: Neighbours = Neighbours.ADD_REMOVE):
+def numbers(relation: Neighbors = Neighbors.ADD_REMOVE):
     X = np.full((8, 1), -0.5)
     return pair_of(X, np.zeros(8), [1.0], 1.0, relation)
 
@@ -63,9 +63,9 @@ def shown(found) -> dict[str, str]:
     return {"evaluation": str(found), "report": found.report.details()}
 
 
-def evaluated(model, relation: Neighbours, **terms):
+def evaluated(model, relation: Neighbors, **terms):
     def run(X, y):
-        budget = Budget(neighbours=relation.value, **terms)
+        budget = Budget(neighbors=relation.value, **terms)
         found = evaluate(model, X, y, budget=budget, fraction=HALF, groups=(0, [-0.5]))
         return shown(found)
 
@@ -73,7 +73,7 @@ def evaluated(model, relation: Neighbours, **terms):
 
 
 @pytest.mark.parametrize("terms", [{"epsilon": 1, "delta": 1e-5}, {"epsilon": 1, "delta": 0}])
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 @pytest.mark.parametrize("model", [PUBLIC, THREE, LINE], ids=["two", "three", "numbers"])
 def test_an_evaluation_tells_what_it_records_and_not_much_less(model, relation, terms) -> None:
     pair = numbers(relation) if model is LINE else classes(relation)
@@ -91,7 +91,7 @@ def test_an_evaluation_tells_what_it_records_and_not_much_less(model, relation, 
     assert max(max(audit.measured.values()) for audit in audits) >= least * 0.5
     reached = {entry.label: entry.reached for audit in audits for entry in audit.entries}
     for label in ("range of scores", "scores", "scores by label", "magnitudes of errors"):
-        if label in reached and relation is Neighbours.ADD_REMOVE:
+        if label in reached and relation is Neighbors.ADD_REMOVE:
             assert reached[label] >= 0.8
 
 
@@ -131,7 +131,7 @@ def _fail(env: object) -> None:
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("relation", [Neighbours.ADD_REMOVE])
+@pytest.mark.parametrize("relation", [Neighbors.ADD_REMOVE])
 @pytest.mark.parametrize("side", SIDES)
 def test_a_whole_budget_keeps_its_records(relation, side) -> None:
     for pair in (classes(relation, SIDES[side]), classes(relation, SIDES[side]).swapped):
@@ -283,15 +283,15 @@ def test_a_budget_that_is_not_sent_along_is_found(tmp_path, monkeypatch) -> None
 
 def by_table(X, y) -> None:
     """A tree of each of two tables: a row that is replaced may leave one for the other."""
-    budget = Budget(epsilon=1, delta=0, neighbours="replace")
+    budget = Budget(epsilon=1, delta=0, neighbors="replace")
     for name, own in (("low", X[:, 0] < 0), ("high", X[:, 0] >= 0)):
         part = DisjointTable(budget=budget, table=name)
-        tree = DPTreeClassifier(schema=CLASSES, max_depth=1, neighbours="replace")
+        tree = DPTreeClassifier(schema=CLASSES, max_depth=1, neighbors="replace")
         tree.fit(X[own], y[own], budget=part, fraction=HALF)
 
 
 def test_a_row_that_changes_tables_is_seen_in_both(monkeypatch) -> None:
-    pair = classes(Neighbours.REPLACE)
+    pair = classes(Neighbors.REPLACE)
     with pytest.raises(InvalidParameterError, match="two tables change"):
         replay_budget(by_table, pair, seed=1)
     # Were it not refused: the table that the row has left, or come to, has rows or none.
@@ -302,7 +302,7 @@ def test_a_row_that_changes_tables_is_seen_in_both(monkeypatch) -> None:
 
 
 def test_two_tables_may_cost_more_than_a_replacement_in_one() -> None:
-    added, replaced = (quantile_balance(1, 9, relation)[0].constant for relation in Neighbours)
+    added, replaced = (quantile_balance(1, 9, relation)[0].constant for relation in Neighbors)
     assert 2 * added > replaced
 
 

@@ -14,7 +14,7 @@ from dpboost.audit.boosting_audit import ESTIMATORS, category_learner
 from dpboost.audit.delta_audit import lone_category
 from dpboost.audit.released_surface import overhear
 from dpboost.audit.run_trace import KernelCall, TracedRelease
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.training import public_schema
 from dpboost.training.public_schema import ASSUMPTIONS
@@ -23,10 +23,10 @@ pytest.importorskip("pandas")
 
 
 @pytest.mark.parametrize("recipe", ALGORITHMS.names)
-@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("neighbors", list(Neighbors))
 @pytest.mark.parametrize("epsilon", [0.5, 12.0])
-def test_no_recipe_fails_more_often_than_it_books(recipe, neighbours, epsilon):
-    assert lone_category(category_learner(recipe, neighbours, epsilon)) == []
+def test_no_recipe_fails_more_often_than_it_books(recipe, neighbors, epsilon):
+    assert lone_category(category_learner(recipe, neighbors, epsilon)) == []
 
 
 def a_line(kernel, *integers):
@@ -63,12 +63,12 @@ def test_a_category_that_does_not_show_when_it_is_forced_is_found(monkeypatch):
         return dict.fromkeys(release(*arguments, **options), [])
 
     monkeypatch.setattr(public_schema, "release_categories", hidden)
-    (violation,) = lone_category(category_learner("dpboost", Neighbours.ADD_REMOVE))
+    (violation,) = lone_category(category_learner("dpboost", Neighbors.ADD_REMOVE))
     assert "exact counts decide" in violation.message
 
 
 def keyed_pair(own, other):
-    """Neighbours by replacement: the last label is of a class that only one of them has."""
+    """Neighbors by replacement: the last label is of a class that only one of them has."""
     X = np.zeros((4, 1))
     y, y_other = np.array([1, 1, 1, own]), np.array([1, 1, 1, other])
     ids = np.arange(4)
@@ -83,7 +83,7 @@ def test_categories_are_matched_by_what_they_are(labels):
             epsilon=1.0,
             delta=1e-6,
             assume_public=(),
-            neighbours="replace",
+            neighbors="replace",
             max_depth=1,
             n_jobs=1,
         )

@@ -16,7 +16,7 @@ from dpboost.audit.parts import LARGE_EPSILON
 from dpboost.audit.recipe_audit import replay_cases
 from dpboost.growing.order_of_sums import OrderOfSums
 from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import store_of
 from dpboost.training.objective import OF_TASK
 
@@ -28,22 +28,22 @@ SETTINGS = [
 
 
 @cache
-def audit(epsilon, delta, neighbours):
-    cases = other_cases(neighbours, epsilon=epsilon, delta=delta)
+def audit(epsilon, delta, neighbors):
+    cases = other_cases(neighbors, epsilon=epsilon, delta=delta)
     return replay_cases("other fits", cases, epsilon=epsilon)
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize(("epsilon", "delta"), SETTINGS)
-def test_no_fit_tells_more_than_it_claims(epsilon, delta, neighbours):
-    found = audit(epsilon, delta, neighbours)
+def test_no_fit_tells_more_than_it_claims(epsilon, delta, neighbors):
+    found = audit(epsilon, delta, neighbors)
     assert found.violations == []
     assert found.skipped == []
     assert found.largest_cost <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_a_correction_that_knows_the_labels_is_seen(neighbours):
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_a_correction_that_knows_the_labels_is_seen(neighbors):
     after = OrderOfSums.after
 
     def planted(self, trees, rows, callback):
@@ -53,15 +53,15 @@ def test_a_correction_that_knows_the_labels_is_seen(neighbours):
             for tree in own:
                 tree.leaf_value[:] += int(store_of(rows.source)._rows.labels.sum())
 
-    cases = (case for case in other_cases(neighbours) if case[0].name == "features with directions")
+    cases = (case for case in other_cases(neighbors) if case[0].name == "features with directions")
     with mock.patch.object(OrderOfSums, "after", planted):
         found = replay_cases("other fits", cases, epsilon=1.0)
     assert found.violations
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_ranges_of_labels_reach_their_charge(neighbours):
-    aimed = audit(1.0, 1e-6, neighbours).aimed
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_ranges_of_labels_reach_their_charge(neighbors):
+    aimed = audit(1.0, 1e-6, neighbors).aimed
     reached = {part[0]: value for (_, _, part), value in aimed.items()}
     assert set(reached) == {"label range", "label bounds"}
     assert all(0.8 <= value <= 1 + 1e-9 for value in reached.values())
@@ -70,7 +70,7 @@ def test_ranges_of_labels_reach_their_charge(neighbours):
 def test_every_objective_has_a_case():
     ordinary = {"regression", "binary"}
     named = set(OF_TASK["regression"]) | set(OF_TASK["classification"])
-    names = {witness.name for witness, _ in other_cases(Neighbours.ADD_REMOVE)}
+    names = {witness.name for witness, _ in other_cases(Neighbors.ADD_REMOVE)}
     missing = {
         name
         for name in named - ordinary

@@ -14,7 +14,7 @@ from dpboost import Budget, DPTreeClassifier, SecretKFold
 from dpboost.audit import pair_of, replay_budget
 from dpboost.budgeting.claim import Claim
 from dpboost.model_selection import fold_metrics as folds
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import RowCoins
 from dpboost.training.privacy_params import PrivacyRequest
 
@@ -32,12 +32,12 @@ def cross_validated(task, relation, delta, n_folds=3):
     known = {name: SCHEMA[name] for name in SCHEMA if task == "numbers" or name == "bounds"}
 
     def run(X, y):
-        budget = Budget(epsilon=3, delta=delta, neighbours=relation.value)
+        budget = Budget(epsilon=3, delta=delta, neighbors=relation.value)
         found = dpboost.cv(
             {
                 **TASKS[task],
                 "schema": known,
-                "neighbours": relation.value,
+                "neighbors": relation.value,
                 "max_depth": 1,
                 "seed": 0,
                 "num_threads": 1,
@@ -62,7 +62,7 @@ def pairs(task, relation):
     return pair, pair.swapped
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 @pytest.mark.parametrize("delta", [0, 1e-5])
 @pytest.mark.parametrize("task", TASKS)
 def test_all_fits_and_metrics_together_keep_to_the_fraction(task, relation, delta) -> None:
@@ -75,7 +75,7 @@ def test_all_fits_and_metrics_together_keep_to_the_fraction(task, relation, delt
 
 
 def found_in(task="classes", delta=0):
-    relation = Neighbours.ADD_REMOVE
+    relation = Neighbors.ADD_REMOVE
     run = cross_validated(task, relation, delta)
     return {
         violation.check
@@ -135,7 +135,7 @@ def selected(folds, scorer):
 def found_in_folds(folds, scorer):
     X = np.repeat([-0.5, 0.5], 6)[:, np.newaxis]
     y = (X[:, 0] > 0).astype(int)
-    pair = pair_of(X, y, [0.5], 0, Neighbours.ADD_REMOVE)
+    pair = pair_of(X, y, [0.5], 0, Neighbors.ADD_REMOVE)
     audits = [replay_budget(selected(folds, scorer), each, seed=1) for each in (pair, pair.swapped)]
     return {violation.check for audit in audits for violation in audit.violations}
 

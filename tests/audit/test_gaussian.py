@@ -18,11 +18,11 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 UNITS = 2**16
 X, Y = np.zeros((7, 1)), np.zeros(7)
-PAIR = pair_of(X, Y, X[0], 0.0, Neighbours.ADD_REMOVE)
+PAIR = pair_of(X, Y, X[0], 0.0, Neighbors.ADD_REMOVE)
 
 
 def quarter_each(*kinds):
@@ -84,16 +84,16 @@ def test_the_divergence_of_whole_runs_is_that_of_the_accountant(toy_fit, account
     assert estimate.high - estimate.low < 0.35
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("neighbors", list(Neighbors))
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
-def test_the_divergence_of_best_is_within_its_claim_and_near_it(neighbours, epsilon):
+def test_the_divergence_of_best_is_within_its_claim_and_near_it(neighbors, epsilon):
     """Nothing is forced: the start value stays in the middle of many rows of either label."""
     settings = {"edges": {0: (0.5,)}, "label_bounds": (-1, 1)}
     fit = estimator_fit(
         lambda: DPBoostRegressor(
             epsilon=epsilon,
             recipe="best",
-            neighbours=neighbours.value,
+            neighbors=neighbors.value,
             schema=settings,
             n_estimators=2,
             max_depth=0,
@@ -102,7 +102,7 @@ def test_the_divergence_of_best_is_within_its_claim_and_near_it(neighbours, epsi
         )
     )
     rows, labels = np.zeros((2000, 1)), np.tile([-1.0, 1.0], 1000)
-    pair = pair_of(rows, labels, rows[0], 1.0, neighbours)
+    pair = pair_of(rows, labels, rows[0], 1.0, neighbors)
     audits = [replay_pair(fit, pair, seed=run) for run in range(150)]
     assert not any(audit.violations for audit in audits)
     losses, mu = [audit.loss for audit in audits], math.sqrt(audits[0].capacity)

@@ -127,7 +127,7 @@ def test_an_unknown_kernel_is_not_waved_through():
         ("abc", "abc", ([0, 1, 2], [0, 1, 2])),
         ("ac", "abc", ([0, 1], [0, 2])),
         ("abc", "ac", ([0, 2], [0, 1])),
-        # Counts of neighbours by replacement that look alike: one row each, another class.
+        # Counts of neighbors by replacement that look alike: one row each, another class.
         ("ab", "bc", ([1], [0])),
         ("", "a", ([], [])),
     ],

@@ -174,7 +174,7 @@ def exact_number_of_bins(monkeypatch) -> None:
     monkeypatch.setattr(fit_module, "release_bins", exactly)
 
 
-def exact_regularisation(monkeypatch) -> None:
+def exact_regularization(monkeypatch) -> None:
     fit, setting, counted = local_fit.fit, fit_module.Setting, []
 
     def counting(rows, *arguments):
@@ -228,7 +228,7 @@ PLANTED = {
     "last steps of a conformal search by exact means": (exact_last_steps, "with_intervals"),
     "a threshold by an exact order statistic": (exact_order_statistic, "with_intervals"),
     "the number of bins by the exact number of rows": (exact_number_of_bins, "undeclared"),
-    "a regularisation by the exact number of rows": (exact_regularisation, "undeclared"),
+    "a regularization by the exact number of rows": (exact_regularization, "undeclared"),
     "a warning that counts held rows": (warning_that_counts, "stopped"),
     "a label range by exact extremes": (exact_label_range, "of_wide_labels"),
     "integer types by cells": (types_from_cells, "undeclared"),

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from dpboost import DPBoostClassifier, DPBoostRegressor
-from dpboost.audit.neighbouring_pairs import pair_of
+from dpboost.audit.neighboring_pairs import pair_of
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.released_surface import overhear
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 DELTA = 1e-6
 # So many rows that the start value is not released a second time.
@@ -63,7 +63,7 @@ def fit_of(make, argument):
     return fit
 
 
-def pair(name, neighbours):
+def pair(name, neighbors):
     """A row of the largest gradient beside two others; or it turns around, or moves."""
     low, high = LABEL_BOUNDS.get(name, (-1.0, 1.0))
     X = np.array([[0.0, 0.0, 0.5], [1.0, 1.0, 2.0]])
@@ -76,14 +76,14 @@ def pair(name, neighbours):
         np.array([low, high]),
         row,
         label,
-        neighbours,
+        neighbors,
         instead=(turned, low + high - label) if name in TURNS else (moved, label),
         steering=CASES[name][2],
     )
 
 
 @cache
-def audits(name, delta, neighbours):
+def audits(name, delta, neighbors):
     parameters, argument, _ = CASES[name]
     schema = {
         "bounds": dict.fromkeys(range(2), (0.0, 1.0)),
@@ -96,23 +96,23 @@ def audits(name, delta, neighbours):
             delta=delta,
             n_estimators=3,
             max_depth=2,
-            neighbours=neighbours.value,
+            neighbors=neighbors.value,
             random_state=0,
             n_jobs=1,
             verbosity=0,
             **parameters,
         )
 
-    found = pair(name, neighbours)
+    found = pair(name, neighbors)
     fit = fit_of(make, argument)
     return replay_pair(fit, found), replay_pair(fit, found.swapped)
 
 
 @pytest.mark.parametrize("delta", [DELTA, 0.0])
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("name", CASES)
-def test_no_release_costs_more_than_its_charge(name, neighbours, delta):
-    for audit in audits(name, delta, neighbours):
+def test_no_release_costs_more_than_its_charge(name, neighbors, delta):
+    for audit in audits(name, delta, neighbors):
         assert audit.violations == ()
         assert audit.error == ""
         assert audit.cost <= audit.capacity * (1 + 1e-9)
@@ -120,17 +120,17 @@ def test_no_release_costs_more_than_its_charge(name, neighbours, delta):
         assert labels >= {"start value", "leaf sums"}
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("name", CASES)
-def test_the_first_leaf_sums_reach_most_of_their_charge(name, neighbours):
+def test_the_first_leaf_sums_reach_most_of_their_charge(name, neighbors):
     reached = max(
         entry.reached
-        for audit in audits(name, DELTA, neighbours)
+        for audit in audits(name, DELTA, neighbors)
         for entry in audit.entries
         if entry.label == "leaf sums"
     )
     # The others can turn around as far, but from no common score.
-    far = neighbours is Neighbours.ADD_REMOVE or name in TURNS or "quantile" in name
+    far = neighbors is Neighbors.ADD_REMOVE or name in TURNS or "quantile" in name
     assert (0.8 if far else 0.45) <= reached <= 1 + 1e-9
 
 
@@ -141,7 +141,7 @@ def test_a_weight_that_is_not_clipped_is_found(monkeypatch):
     monkeypatch.setattr("dpboost.rows.row_attributes.RowExtras.weight_units", units)
     violations = [
         violation
-        for audit in audits.__wrapped__("weights", DELTA, Neighbours.ADD_REMOVE)
+        for audit in audits.__wrapped__("weights", DELTA, Neighbors.ADD_REMOVE)
         for violation in audit.violations
     ]
     assert "entry cost" in {violation.check for violation in violations}
@@ -156,7 +156,7 @@ def test_a_bound_of_gradients_that_does_not_hold_is_found(monkeypatch):
     )
     violations = [
         violation
-        for audit in audits.__wrapped__("quantile", 0.0, Neighbours.ADD_REMOVE)
+        for audit in audits.__wrapped__("quantile", 0.0, Neighbors.ADD_REMOVE)
         for violation in audit.violations
     ]
     assert "entry cost" in {violation.check for violation in violations}
@@ -173,7 +173,7 @@ def mixing(y, s):
 
 
 @pytest.mark.parametrize("delta", [DELTA, 0.0])
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize(
     ("parameters", "n_classes"),
     [
@@ -185,13 +185,13 @@ def mixing(y, s):
     ],
     ids=["one against the rest", "custom", "balanced, 3", "balanced, 2", "class weights"],
 )
-def test_classes(parameters, n_classes, neighbours, delta):
-    for audit in audits_of_classes(parameters, n_classes, neighbours, delta):
+def test_classes(parameters, n_classes, neighbors, delta):
+    for audit in audits_of_classes(parameters, n_classes, neighbors, delta):
         assert audit.violations == ()
         assert audit.cost <= audit.capacity * (1 + 1e-9)
 
 
-def audits_of_classes(parameters, n_classes, neighbours, delta):
+def audits_of_classes(parameters, n_classes, neighbors, delta):
     random = np.random.default_rng(0)
     X, y = random.integers(0, 2, (40, 3)).astype(float), np.arange(40) % n_classes
     schema = {"bounds": dict.fromkeys(range(2), (0.0, 1.0)), "classes": list(range(n_classes))}
@@ -202,21 +202,21 @@ def audits_of_classes(parameters, n_classes, neighbours, delta):
             delta=delta,
             n_estimators=3,
             max_depth=2,
-            neighbours=neighbours.value,
+            neighbors=neighbors.value,
             random_state=0,
             n_jobs=1,
             verbosity=0,
             **parameters,
         )
 
-    found = pair_of(X, y, X[0], 1, neighbours, instead=(X[1], 0))
+    found = pair_of(X, y, X[0], 1, neighbors, instead=(X[1], 0))
     return [replay_pair(fit_of(make, None), side) for side in (found, found.swapped)]
 
 
 @pytest.mark.parametrize("delta", [DELTA, 0.0])
 def test_the_largest_gradients_of_custom_classes_reach_their_charge(delta):
     parameters = {"objective": far_from_classes, "gradient_bound": 1.0}
-    found = audits_of_classes(parameters, 3, Neighbours.ADD_REMOVE, delta)
+    found = audits_of_classes(parameters, 3, Neighbors.ADD_REMOVE, delta)
     reached = [
         entry.reached for audit in found for entry in audit.entries if entry.label == "leaf sums"
     ]
@@ -238,5 +238,5 @@ def test_planted_mistakes_of_custom_classes_are_found(name, monkeypatch):
     place, wrong, function = PLANTED[name]
     monkeypatch.setattr(f"dpboost.losses.custom_classes.{place}", wrong)
     parameters = {"objective": function, "gradient_bound": 1.0}
-    found = audits_of_classes(parameters, 3, Neighbours.ADD_REMOVE, DELTA)
+    found = audits_of_classes(parameters, 3, Neighbors.ADD_REMOVE, DELTA)
     assert "entry cost" in {each.check for audit in found for each in audit.violations}

@@ -11,7 +11,7 @@ import pytest
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.audit import audit_estimator, outside_pairs, replay_estimator, replay_recipe
 from dpboost.losses import custom
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import BEST
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -33,10 +33,10 @@ class NoisySum:
         return np.full(len(X), self.value_ + 1000 * self.count_)
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("neighbors", list(Neighbors))
 @pytest.mark.parametrize("task", ["regression", "binary"])
-def test_pairs_are_neighbours_inside_the_promised_ranges(task, neighbours):
-    pairs = list(outside_pairs(task, neighbours))
+def test_pairs_are_neighbors_inside_the_promised_ranges(task, neighbors):
+    pairs = list(outside_pairs(task, neighbors))
     assert len({pair.name for pair in pairs}) == len(pairs)
     low = -1 if task == "regression" else 0
     for pair in pairs:
@@ -44,7 +44,7 @@ def test_pairs_are_neighbours_inside_the_promised_ranges(task, neighbours):
         assert 0 <= pair.X.min() <= pair.X.max() <= 1
         assert set(pair.y) <= {low, 1}
         assert 0 <= pair.row < len(pair.y)
-        assert (pair.replacement is None) == (neighbours is Neighbours.ADD_REMOVE)
+        assert (pair.replacement is None) == (neighbors is Neighbors.ADD_REMOVE)
 
 
 def test_a_sound_estimator_stands_and_careless_ones_do_not():
@@ -57,10 +57,10 @@ def test_a_sound_estimator_stands_and_careless_ones_do_not():
 
 
 def test_replaced_rows_need_twice_the_noise():
-    once = audit_estimator(NoisySum, epsilon=0.5, neighbours="replace", n_runs=1000)
+    once = audit_estimator(NoisySum, epsilon=0.5, neighbors="replace", n_runs=1000)
     assert any(each.refuted for each in once)
     twice = partial(NoisySum, scale=2.0)
-    found = audit_estimator(twice, epsilon=1.0, neighbours="replace", n_runs=400)
+    found = audit_estimator(twice, epsilon=1.0, neighbors="replace", n_runs=400)
     assert not any(each.refuted for each in found)
 
 
@@ -101,17 +101,17 @@ def few(monkeypatch):
     everyone = own_estimators.witnesses
     kept = ("one-row leaf, tree 0", "nothing declared, 2 features")
 
-    def some(task, neighbours):
-        return (witness for witness in everyone(task, neighbours) if witness.name in kept)
+    def some(task, neighbors):
+        return (witness for witness in everyone(task, neighbors) if witness.name in kept)
 
     monkeypatch.setattr(own_estimators, "witnesses", some)
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_a_recipe_of_ones_own_is_replayed(neighbours, monkeypatch):
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_a_recipe_of_ones_own_is_replayed(neighbors, monkeypatch):
     few(monkeypatch)
     make = partial(DPBoostRegressor, recipe=MINE, epsilon=2.0)
-    found = replay_estimator(make, relations=[neighbours], seed=1)
+    found = replay_estimator(make, relations=[neighbors], seed=1)
     assert found.violations == []
     assert found.skipped == []
     assert found.epsilon == 2.0
@@ -123,7 +123,7 @@ def test_a_recipe_may_stand_for_its_name(monkeypatch):
     few(monkeypatch)
     from dpboost.audit.witnesses import witnesses
 
-    witness = next(w for w in witnesses("regression", Neighbours.ADD_REMOVE) if "leaf" in w.name)
+    witness = next(w for w in witnesses("regression", Neighbors.ADD_REMOVE) if "leaf" in w.name)
     assert replay_recipe(MINE, chosen=[witness], seed=1).violations == []
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpboost._utils.threads import Threads
 from dpboost.audit.pooled_rows import Sites
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import ClassCounts, NodeSizes
@@ -45,7 +45,7 @@ def shown(sensitive):
 def test_answers_add_up_and_a_row_moves_one_of_them():
     sites = Sites([rows(10, 0), rows(0, 1), rows(7, 2)])
     assert sites.exact(NodeSizes(nodes=ROOT)).tolist() == [17]
-    value = sites.sensitive(ClassCounts(nodes=ROOT, n_classes=2), Neighbours.REPLACE)
+    value = sites.sensitive(ClassCounts(nodes=ROOT, n_classes=2), Neighbors.REPLACE)
     assert isinstance(value, Sensitive)
     assert value.bound("l1").constant == 2
     assert shown(value).sum() == 17
@@ -61,8 +61,8 @@ def test_orders_reach_every_position():
 def test_each_position_answers_for_itself():
     held = [rows(10, 0), rows(5, 1), rows(7, 2)]
     query = SplitScores(nodes=ROOT, measure=1, row_limits=np.array([64]), n_candidates=2)
-    value = Sites(held).each(query, Neighbours.ADD_REMOVE)
-    assert value.bounds == query.bounds(Neighbours.ADD_REMOVE)
+    value = Sites(held).each(query, Neighbors.ADD_REMOVE)
+    assert value.bounds == query.bounds(Neighbors.ADD_REMOVE)
     assert shown(value).tolist() == [query.evaluate(one)[0].tolist() for one in held]
 
 

@@ -15,7 +15,7 @@ from dpboost.audit.fit_variety import other_cases
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.public_numbers import CHECK, first_difference, hearing
 from dpboost.growing.split_gains import value_gains
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.trees.constraints import Constraints
 from tests.audit.planted_bugs import BUGS
 
@@ -72,7 +72,7 @@ def _handed(record):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
 def test_a_preference_by_exact_gains_is_seen_every_time(epsilon):
     bug = next(bug for bug in BUGS if bug.name == "features preferred by exact gains")
-    cases = other_cases(Neighbours.ADD_REMOVE, epsilon=epsilon)
+    cases = other_cases(Neighbors.ADD_REMOVE, epsilon=epsilon)
     witness, fit = next(case for case in cases if case[0].name == "multiclass, wrong class")
     for planted in (True, False):
         with ExitStack() as stack, warnings.catch_warnings():

@@ -21,7 +21,7 @@ from dpboost.audit import (
 from dpboost.audit.boosting_audit import ESTIMATORS, bank, deltas, stale_noise
 from dpboost.audit.run_trace import Recorder
 from dpboost.audit.witnesses import DELTA
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.constants import clipped_leaf
 from dpboost.recipes import ALGORITHMS
@@ -30,7 +30,7 @@ CASES = [(recipe, delta) for recipe in ALGORITHMS.names for delta in deltas(reci
 EACH = (
     pytest.mark.parametrize(("recipe", "delta"), CASES),
     pytest.mark.parametrize("task", list(ESTIMATORS)),
-    pytest.mark.parametrize("neighbours", list(Neighbours)),
+    pytest.mark.parametrize("neighbors", list(Neighbors)),
 )
 
 
@@ -41,14 +41,14 @@ def each(test):
 
 
 @cache
-def audit_of(recipe, delta, task, neighbours):
+def audit_of(recipe, delta, task, neighbors):
     """The audit of the whole bank, which two tests look at."""
-    return replay_recipe(recipe, delta=delta, chosen=list(bank([task], [neighbours])))
+    return replay_recipe(recipe, delta=delta, chosen=list(bank([task], [neighbors])))
 
 
 @each
-def test_no_release_of_any_recipe_tells_more_than_its_charge(recipe, delta, task, neighbours):
-    audit = audit_of(recipe, delta, task, neighbours)
+def test_no_release_of_any_recipe_tells_more_than_its_charge(recipe, delta, task, neighbors):
+    audit = audit_of(recipe, delta, task, neighbors)
     assert audit.violations == []
     assert audit.skipped == []
     assert audit.largest_cost <= 1 + 1e-9
@@ -84,20 +84,20 @@ def assert_reached(audit, task, least=0.8):
 
 @pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
 @pytest.mark.parametrize("task", list(ESTIMATORS))
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_every_kind_of_release_reaches_its_charge_on_its_own_witness(recipe, task, neighbours):
-    # The regularisation that dpboost sets itself takes some of the change of a gain.
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_every_kind_of_release_reaches_its_charge_on_its_own_witness(recipe, task, neighbors):
+    # The regularization that dpboost sets itself takes some of the change of a gain.
     least = 0.75 if recipe == "dpboost" else 0.8
-    assert_reached(audit_of(recipe, DELTA, task, neighbours), task, least)
+    assert_reached(audit_of(recipe, DELTA, task, neighbors), task, least)
 
 
 @pytest.mark.parametrize("delta", deltas("best"))
 @pytest.mark.parametrize("task", list(ESTIMATORS))
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_every_kind_of_release_of_best_reaches_its_charge(delta, task, neighbours):
-    reached = dict(audit_of("best", delta, task, neighbours).reached)
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_every_kind_of_release_of_best_reaches_its_charge(delta, task, neighbors):
+    reached = dict(audit_of("best", delta, task, neighbors).reached)
     assert set(reached) >= {"start value", "fine histograms", "leaf sums"}
-    if neighbours is Neighbours.REPLACE:
+    if neighbors is Neighbors.REPLACE:
         # Its constant allows a row to change groups, and the start value has only one.
         assert 0.35 <= reached.pop("start value") <= 1 + 1e-9
     assert all(0.8 <= part <= 1 + 1e-9 for part in reached.values()), reached
@@ -125,7 +125,7 @@ def test_a_leaf_with_a_clip_in_the_middle_moves_less_than_its_constant_and_not_m
             before = np.clip(-sums / (n + ridge), -clip, clip)
             after = np.clip(-(sums + added) / (n + 1 + ridge), -clip, clip)
             worst = max(worst, np.abs(after - before).max())
-        bound = clipped_leaf(1, 1, ridge, clip, unit, Neighbours.ADD_REMOVE).constant * unit
+        bound = clipped_leaf(1, 1, ridge, clip, unit, Neighbors.ADD_REMOVE).constant * unit
         parts.append((share, worst / bound))
     assert all(0.75 < part <= 1 for _, part in parts)
     assert all(part > 0.98 for share, part in parts if share < 0.34 or share > 0.96)
@@ -136,7 +136,7 @@ def test_a_leaf_with_a_clip_in_the_middle_moves_less_than_its_constant_and_not_m
 @pytest.mark.parametrize("epsilon", [0.05, 8.0, 12.0])
 @pytest.mark.parametrize("recipe", ALGORITHMS.names)
 def test_other_budgets(recipe, epsilon):
-    chosen = [w for w in witnesses("regression", Neighbours.ADD_REMOVE) if w.aims_at]
+    chosen = [w for w in witnesses("regression", Neighbors.ADD_REMOVE) if w.aims_at]
     audit = replay_recipe(recipe, epsilon=epsilon, chosen=chosen)
     assert audit.violations == []
     assert audit.largest_cost <= 1 + 1e-9
@@ -158,7 +158,7 @@ def test_noise_is_fresh(recipe):
 
 def a_pair(**changes):
     X, y = np.zeros((4, 1)), np.array([-1.0, 0.5, 1.0, 0.25])
-    return pair_of(X, y, X[0], 0.75, Neighbours.ADD_REMOVE, **changes)
+    return pair_of(X, y, X[0], 0.75, Neighbors.ADD_REMOVE, **changes)
 
 
 def a_fit(**settings):

@@ -28,7 +28,7 @@ SCHEMA = Schema(
 
 
 def table():
-    """Rows of ordinary numbers, borders, neighbours of borders, and everything odd."""
+    """Rows of ordinary numbers, borders, neighbors of borders, and everything odd."""
     random = np.random.default_rng(0)
     X = random.normal(size=(N_ROWS, 5)) * [2, 0.5, 2, 0, 10]
     X[:, 3] = random.integers(-2, 9, size=N_ROWS)

@@ -118,6 +118,6 @@ def test_coins_of_rows():
     blocks = Entropy.secure().row_coins().blocks(shares, N_DRAWS)
     law = np.array([*map(float, shares), 1 - float(sum(shares))])
     assert_drawn(blocks.astype(np.int64), np.arange(5), law)
-    # Neighbours toss apart.
+    # Neighbors toss apart.
     pairs = 5 * blocks[::2].astype(np.int64) + blocks[1::2]
     assert_drawn(pairs, np.arange(25), np.outer(law, law).ravel())

@@ -11,7 +11,7 @@ from dpboost import DPBoostClassifier
 from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.losses import SoftmaxLoss
 from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 N_CLASSES = 4
 DELTA = 1e-6
@@ -21,15 +21,15 @@ SURE = np.array([1 << 28, 1 << 18, 1 << 18, 1 << 18, 0])
 # Classes 0 and 1 look equally likely: the gradients of their rows are opposite and at the clip.
 EVEN = np.array([1 << 28, 1 << 28, 1 << 18, 1 << 18, 0])
 DELTAS = pytest.mark.parametrize("delta", [DELTA, 0.0])
-RELATIONS = pytest.mark.parametrize("neighbours", Neighbours)
+RELATIONS = pytest.mark.parametrize("neighbors", Neighbors)
 
 
-def fit(delta, neighbours, **settings):
+def fit(delta, neighbors, **settings):
     options = {
         "recipe": "best",
         "epsilon": 1.0,
         "delta": delta,
-        "neighbours": neighbours.value,
+        "neighbors": neighbors.value,
         "n_estimators": 3,
         "max_depth": 3,
         "max_bin": 8,
@@ -46,28 +46,28 @@ def table(n_rows=60, seed=0):
     return random.uniform(0, 1, (n_rows, 2)), random.integers(0, N_CLASSES, n_rows)
 
 
-def pairs(neighbours):
+def pairs(neighbors):
     """Rows that move the sums far: a sure class that is wrong, an empty leaf, a class alone."""
     X, y = table()
     far = np.array([0.999, 0.001])
     sure = {("start value", 0): SURE}
-    yield "wrong class", pair_of(X, y, far, 3, neighbours, instead=(far, 1), steering=sure)
+    yield "wrong class", pair_of(X, y, far, 3, neighbors, instead=(far, 1), steering=sure)
     even = {("start value", 0): EVEN}
-    yield "opposite", pair_of(X, y, far, 0, neighbours, instead=(far, 1), steering=even)
-    yield "another leaf", pair_of(X, y, far, 3, neighbours, instead=(1 - far, 2), steering=sure)
-    yield "lone class", pair_of(X, np.zeros_like(y), far, 2, neighbours, instead=(far, 0))
-    yield "few rows", pair_of(X[:1], y[:1], far, 2, neighbours, instead=(far, 1))
-    yield "no class of the list", pair_of(X, y, far, 9, neighbours, instead=(far, 1))
-    yield "missing cells", pair_of(X, y, far * np.nan, 3, neighbours, instead=(far, 3))
+    yield "opposite", pair_of(X, y, far, 0, neighbors, instead=(far, 1), steering=even)
+    yield "another leaf", pair_of(X, y, far, 3, neighbors, instead=(1 - far, 2), steering=sure)
+    yield "lone class", pair_of(X, np.zeros_like(y), far, 2, neighbors, instead=(far, 0))
+    yield "few rows", pair_of(X[:1], y[:1], far, 2, neighbors, instead=(far, 1))
+    yield "no class of the list", pair_of(X, y, far, 9, neighbors, instead=(far, 1))
+    yield "missing cells", pair_of(X, y, far * np.nan, 3, neighbors, instead=(far, 3))
 
 
 @DELTAS
 @RELATIONS
-def test_no_release_tells_more_than_its_charge(delta, neighbours):
+def test_no_release_tells_more_than_its_charge(delta, neighbors):
     reached = {}
-    for name, pair in pairs(neighbours):
+    for name, pair in pairs(neighbors):
         for direction in (pair, pair.swapped):
-            audit = replay_pair(fit(delta, neighbours), direction)
+            audit = replay_pair(fit(delta, neighbors), direction)
             assert audit.violations == (), name
             assert audit.cost <= audit.capacity * (1 + 1e-9)
             if delta == 0:
@@ -99,7 +99,7 @@ PLANTED = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_mistakes_are_found(name, delta):
     method, wrong = PLANTED[name]
-    neighbours = Neighbours.ADD_REMOVE
+    neighbors = Neighbors.ADD_REMOVE
     with mock.patch.object(SoftmaxLoss, method, wrong):
-        audits = [replay_pair(fit(delta, neighbours), pair) for _, pair in pairs(neighbours)]
+        audits = [replay_pair(fit(delta, neighbors), pair) for _, pair in pairs(neighbors)]
     assert any(audit.violations for audit in audits)

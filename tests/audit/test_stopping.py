@@ -11,7 +11,7 @@ from dpboost import Budget, DPBoostRegressor
 from dpboost.audit import pair_of, replay_budget
 from dpboost.budgeting.claim import STOPPING_SHARE, Claim
 from dpboost.privacy.ledger import NO_CHARGE
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.rows import loss_change
 from dpboost.rows.loss_change import LossChange
 from dpboost.training import private_stopping
@@ -28,7 +28,7 @@ CLIMB = {("leaf sums", number): [-(1 << 40)] * 2 + [1 << 40] * 2 for number in r
 CLIMB |= {("change of the loss", number): [0] for number in range(7)}
 
 
-def pair(side, relation=Neighbours.ADD_REMOVE):
+def pair(side, relation=Neighbors.ADD_REMOVE):
     """A row with the largest label, which loses less and less, in the place of the smallest."""
     X = np.zeros((6, 1))
     row = [0.5]
@@ -44,12 +44,12 @@ def pair(side, relation=Neighbours.ADD_REMOVE):
     )
 
 
-def fit(terms, relation=Neighbours.ADD_REMOVE, patience=8, told=None):
+def fit(terms, relation=Neighbors.ADD_REMOVE, patience=8, told=None):
     def run(X, y):
-        budget = Budget(neighbours=relation.value, **terms)
+        budget = Budget(neighbors=relation.value, **terms)
         model = DPBoostRegressor(
             schema=SCHEMA,
-            neighbours=relation.value,
+            neighbors=relation.value,
             n_estimators=8,
             max_depth=1,
             learning_rate=1.0,
@@ -70,7 +70,7 @@ def fit(terms, relation=Neighbours.ADD_REMOVE, patience=8, told=None):
     return run
 
 
-def audited(terms, side, relation=Neighbours.ADD_REMOVE, **options):
+def audited(terms, side, relation=Neighbors.ADD_REMOVE, **options):
     both = (pair(side, relation), pair(side, relation).swapped)
     return [replay_budget(fit(terms, relation, **options), each, seed=3) for each in both]
 
@@ -79,7 +79,7 @@ def looks(audit):
     return [entry for entry in audit.entries if entry.label == "change of the loss"]
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 @pytest.mark.parametrize("terms", TERMS, ids=["Gaussian", "pure"])
 @pytest.mark.parametrize("side", SIDES)
 def test_every_look_keeps_to_its_charge_and_reaches_it(terms, side, relation) -> None:
@@ -117,10 +117,10 @@ def found_in(terms, side, **options):
 def test_half_the_constant_is_found(terms, monkeypatch) -> None:
     bounds = LossChange.bounds
 
-    def halved(query, neighbours):
+    def halved(query, neighbors):
         return tuple(
             type(each)(each.kind, each.constant // 2, each.reason, each.coordinates)
-            for each in bounds(query, neighbours)
+            for each in bounds(query, neighbors)
         )
 
     monkeypatch.setattr(LossChange, "bounds", halved)
@@ -177,7 +177,7 @@ def test_looks_that_are_not_charged_are_found(monkeypatch) -> None:
         np.zeros(1),
         [0.5],
         1.0,
-        Neighbours.ADD_REMOVE,
+        Neighbors.ADD_REMOVE,
         coin=SIDES["held"],
         steering=CLIMB,
     )

@@ -16,10 +16,10 @@ from dpboost.audit.tree_audit import (
     tree_fit,
 )
 from dpboost.audit.tree_witnesses import number_witnesses
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 EACH = pytest.mark.parametrize("recipe", TREE_RECIPES)
-RELATIONS = pytest.mark.parametrize("neighbours", list(Neighbours))
+RELATIONS = pytest.mark.parametrize("neighbors", list(Neighbors))
 
 
 # What all recipes share is looked at with one of them; the command line takes the whole bank.
@@ -34,24 +34,24 @@ SHARED = (
 )
 
 
-def bank_of(recipe, neighbours):
+def bank_of(recipe, neighbors):
     skipped = () if recipe == "best" else SHARED
     if recipe == "diffp_id3":
         # Its accounting is pure with delta too: it learns one bound for many columns.
         skipped = tuple(name for name in SHARED if name != "nothing declared")
-    return [w for w in tree_bank(recipe, [neighbours]) if not w.name.startswith(skipped or "-")]
+    return [w for w in tree_bank(recipe, [neighbors]) if not w.name.startswith(skipped or "-")]
 
 
 @cache
-def audit_of(recipe, neighbours):
+def audit_of(recipe, neighbors):
     """The audit of the bank, which two tests look at."""
-    return replay_tree_recipe(recipe, chosen=bank_of(recipe, neighbours))
+    return replay_tree_recipe(recipe, chosen=bank_of(recipe, neighbors))
 
 
 @EACH
 @RELATIONS
-def test_no_release_of_any_recipe_tells_more_than_its_charge(recipe, neighbours):
-    audit = audit_of(recipe, neighbours)
+def test_no_release_of_any_recipe_tells_more_than_its_charge(recipe, neighbors):
+    audit = audit_of(recipe, neighbors)
     assert audit.violations == []
     assert audit.skipped == []
     assert audit.largest_loss <= 1 + 1e-9
@@ -85,10 +85,10 @@ ADD_REMOVE_ALONE = {
 
 @EACH
 @RELATIONS
-def test_every_kind_of_release_reaches_its_charge_on_its_own_witness(recipe, neighbours):
-    aimed = audit_of(recipe, neighbours).aimed
+def test_every_kind_of_release_reaches_its_charge_on_its_own_witness(recipe, neighbors):
+    aimed = audit_of(recipe, neighbors).aimed
     expected = LEAVES | AIMED[recipe] | LEARNED.get(recipe, set())
-    if neighbours is Neighbours.REPLACE:
+    if neighbors is Neighbors.REPLACE:
         expected -= {label for name, label in ADD_REMOVE_ALONE if name == recipe}
     assert {part[0] for _, _, part in aimed} == expected
     for (_, _, part), reached in aimed.items():
@@ -96,18 +96,18 @@ def test_every_kind_of_release_reaches_its_charge_on_its_own_witness(recipe, nei
 
 
 @cache
-def audit_of_numbers(neighbours):
+def audit_of_numbers(neighbors):
     """The audit of the bank of the tree of numbers."""
-    return replay_tree_recipe("best", chosen=list(number_witnesses(neighbours)))
+    return replay_tree_recipe("best", chosen=list(number_witnesses(neighbors)))
 
 
 @RELATIONS
-def test_no_release_of_the_tree_of_numbers_tells_more_than_its_charge(neighbours):
-    audit = audit_of_numbers(neighbours)
+def test_no_release_of_the_tree_of_numbers_tells_more_than_its_charge(neighbors):
+    audit = audit_of_numbers(neighbors)
     assert audit.violations == []
     assert audit.skipped == []
     assert audit.largest_cost <= 1 + 1e-9
-    if neighbours is Neighbours.ADD_REMOVE:
+    if neighbors is Neighbors.ADD_REMOVE:
         assert {part[0] for _, _, part in audit.aimed} == {"row count", "split choice", "leaf sums"}
         assert min(audit.aimed.values()) >= 0.8
 
@@ -117,8 +117,8 @@ BY_SCORE = ["best", "dp_topdown", "diffp_id3", "diffp_c45", "local_rnm"]
 
 @pytest.mark.parametrize("recipe", BY_SCORE)
 @RELATIONS
-def test_every_criterion_reaches_the_charge_of_its_choice(recipe, neighbours):
-    for witness in tree_bank(recipe, [neighbours]):
+def test_every_criterion_reaches_the_charge_of_its_choice(recipe, neighbors):
+    for witness in tree_bank(recipe, [neighbors]):
         if witness.name.startswith("lone row, level 0") and "criterion" in witness.settings:
             audit = replay_pair(tree_fit(recipe, witness, 1.0), witness.pair)
             (reached, *_) = [e.reached for e in audit.entries if e.label == "split choice"]
@@ -129,7 +129,7 @@ def test_every_criterion_reaches_the_charge_of_its_choice(recipe, neighbours):
 @EACH
 @pytest.mark.parametrize("epsilon", [0.1, 20.0])
 def test_other_budgets(recipe, epsilon):
-    bank = tree_bank(recipe, [Neighbours.ADD_REMOVE])
+    bank = tree_bank(recipe, [Neighbors.ADD_REMOVE])
     chosen = [w for w in bank if w.name.startswith("lone row") and "own" in w.name]
     audit = replay_tree_recipe(recipe, epsilon=epsilon, chosen=chosen)
     assert audit.violations == []

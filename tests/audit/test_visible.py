@@ -1,6 +1,6 @@
 """What leaves the process is a function of released values and public inputs.
 
-Two fits on neighbouring tables, one of which replays the outcomes of the other, must look the
+Two fits on neighboring tables, one of which replays the outcomes of the other, must look the
 same from outside: text, pickle, report, log, warnings, printed text, exceptions, importances,
 predictions, SHAP values.
 """
@@ -18,7 +18,7 @@ from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost._utils import progress
 from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.audit.boosting_audit import ESTIMATORS, bank, estimator_of
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import ALGORITHMS
 
 FORMS = {
@@ -42,10 +42,10 @@ FORMS = {
 
 @pytest.mark.parametrize("recipe", ALGORITHMS.names)
 @pytest.mark.parametrize("task", list(ESTIMATORS))
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_neighbours_look_the_same_once_their_releases_are(recipe, task, neighbours):
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_neighbors_look_the_same_once_their_releases_are(recipe, task, neighbors):
     shown = set()
-    for witness in bank([task], [neighbours]):
+    for witness in bank([task], [neighbors]):
         probe = witness.pair.X_other[:5]
         inner = estimator_fit(estimator_of(recipe, witness, 1.0), probe=probe)
 
@@ -65,7 +65,7 @@ def test_pandas_and_names():
     frame = pd.DataFrame(
         {"size": [1.0, 2, 3, 4], "kind": pd.Categorical(list("abab"), categories=list("abc"))}
     )
-    pair = pair_of(frame, np.array([0, 1, 0, 1]), (9.0, "c"), 1, Neighbours.ADD_REMOVE)
+    pair = pair_of(frame, np.array([0, 1, 0, 1]), (9.0, "c"), 1, Neighbors.ADD_REMOVE)
     make = lambda: DPBoostClassifier(n_estimators=3, random_state=0, n_jobs=1)  # noqa: E731
     audit = replay_pair(estimator_fit(make, probe=frame), pair)
     assert audit.violations == ()
@@ -78,7 +78,7 @@ class ShownError(Exception):
 
 def plain_pair():
     X, y = np.zeros((9, 1)), np.linspace(-1, 1, 9)
-    return pair_of(X, y, X[0], 0.75, Neighbours.ADD_REMOVE)
+    return pair_of(X, y, X[0], 0.75, Neighbors.ADD_REMOVE)
 
 
 def plain_fit(after):

@@ -25,7 +25,7 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants, impurities
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -41,7 +41,7 @@ from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.row_attributes import RowExtras
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
 
 Patches = list[tuple[Any, str, Any]]
 
@@ -71,7 +71,7 @@ class TreeMutation:
     patches: Callable[[], Patches]
     witness: str
     check: str
-    neighbours: Neighbours = ADD
+    neighbors: Neighbors = ADD
     steering: dict[tuple[str, int], Any] = field(default_factory=dict)
     numbers: bool = False
 
@@ -94,9 +94,9 @@ class TreeMutation:
         if self.check == "fresh noise":
             return stale_tree_noise(self.recipe)
         bank = (
-            number_witnesses(self.neighbours)
+            number_witnesses(self.neighbors)
             if self.numbers
-            else tree_witnesses(self.recipe, self.neighbours)
+            else tree_witnesses(self.recipe, self.neighbors)
         )
         witness = next(w for w in bank if w.name == self.witness)
         pair = replace(witness.pair, steering={**witness.pair.steering, **self.steering})
@@ -124,18 +124,18 @@ def larger_budget(mechanism, factor):
 
 def constant_of_add_remove(name):
     original = getattr(impurities, name)
-    return lambda: [(impurities, name, lambda neighbours: original(ADD))]
+    return lambda: [(impurities, name, lambda neighbors: original(ADD))]
 
 
 def counts_of_add_remove():
     original = constants.counts
     return [
-        (constants, "counts", lambda neighbours, *args, **options: original(ADD, *args, **options))
+        (constants, "counts", lambda neighbors, *args, **options: original(ADD, *args, **options))
     ]
 
 
 def lemma_20():
-    """The paper's 10 / m for the normalised root-Gini: 10 rows for the other one."""
+    """The paper's 10 / m for the normalized root-Gini: 10 rows for the other one."""
     original = impurities.most_change
 
     def mutated(measure, n_rows, n_classes):
@@ -156,7 +156,7 @@ def entropy_without_a_clip():
 
 
 def gain_by_the_private_size():
-    """Noise of the gain scaled by the size of the node, as for the normalised gain."""
+    """Noise of the gain scaled by the size of the node, as for the normalized gain."""
     original = ClassStatistics.gains
 
     def gains(self, scores, chosen, nodes, measure, limits):
@@ -173,7 +173,7 @@ def noisy_maximum_with_its_value():
     """One noisy score for each candidate, of which the largest is told for the price of one."""
 
     def gains(self, scores, chosen, nodes, measure, limits):
-        (bound,) = (impurities.split_gain(self._neighbours),)
+        (bound,) = (impurities.split_gain(self._neighbors),)
         # The noise of the candidates enters the maximum: the value is their sum of surprises.
         return scores.map(lambda values: values.sum(axis=1), bounds=(bound,))
 
@@ -197,8 +197,8 @@ def every_depth_the_whole_budget():
 
 
 def features_side_by_side():
-    def bounds(self, neighbours):
-        return constants.counts(neighbours)
+    def bounds(self, neighbors):
+        return constants.counts(neighbors)
 
     return [(ClassHistograms, "bounds", bounds)]
 
@@ -259,7 +259,7 @@ def pruned_by_exact_counts():
 def bounds_for_the_price_of_one():
     """Algorithm 6 as printed: the sensitivity of one feature's bound for all of them."""
     original = impurities.split_bounds
-    return [(impurities, "split_bounds", lambda n_features, neighbours: original(1, neighbours))]
+    return [(impurities, "split_bounds", lambda n_features, neighbors: original(1, neighbors))]
 
 
 def paths_side_by_side():
@@ -286,8 +286,8 @@ def paths_side_by_side():
 
 
 def tables_for_the_price_of_one():
-    def bounds(self, neighbours):
-        return constants.counts(neighbours, int(self.unit_value.max()))
+    def bounds(self, neighbors):
+        return constants.counts(neighbors, int(self.unit_value.max()))
 
     return [(GroupedCells, "bounds", bounds)]
 
@@ -329,7 +329,7 @@ def half_the_range_of_a_gain():
         (
             constants,
             "gain_score",
-            lambda units, neighbours: original(units // 2, neighbours),
+            lambda units, neighbors: original(units // 2, neighbors),
         )
     ]
 
@@ -346,8 +346,8 @@ def half_of_gaussian_noise():
 def rows_left_out_of_the_norm():
     """The sums of a leaf for the price of its labels alone."""
 
-    def bounds(self, neighbours):
-        whole = neighbours.rows * self._reaches[0].l1
+    def bounds(self, neighbors):
+        whole = neighbors.rows * self._reaches[0].l1
         return tuple(Sensitivity(kind, whole, "its labels alone") for kind in ("l1", "l2"))
 
     return [(SumScale, "bounds", bounds)]
@@ -420,7 +420,7 @@ TREE_MUTATIONS = [
         recipe="diffp_c45",
         patches=constant_of_add_remove("split_score"),
         witness=LONE,
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     TreeMutation(
@@ -428,7 +428,7 @@ TREE_MUTATIONS = [
         recipe="dp_topdown",
         patches=constant_of_add_remove("split_gain"),
         witness="two nodes",
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     TreeMutation(
@@ -436,7 +436,7 @@ TREE_MUTATIONS = [
         recipe="sulq_id3",
         patches=counts_of_add_remove,
         witness=LONE,
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     TreeMutation(
@@ -523,7 +523,7 @@ TREE_MUTATIONS = [
         recipe="local_rnm",
         patches=constant_of_add_remove("split_score"),
         witness=LONE,
-        neighbours=REPLACE,
+        neighbors=REPLACE,
         check="entry cost",
     ),
     TreeMutation(
@@ -584,7 +584,7 @@ def table() -> str:
     """Return the table of the audit's README."""
     lines = ["| planted bug | recipe, relation | witness | check that fails |", "|---|---|---|---|"]
     lines += [
-        f"| {m.name} | {m.recipe}, {m.neighbours.value} | {m.witness} | {m.check} |"
+        f"| {m.name} | {m.recipe}, {m.neighbors.value} | {m.witness} | {m.check} |"
         for m in TREE_MUTATIONS
     ]
     return "\n".join(lines)

@@ -144,9 +144,9 @@ def every_file():
     files["uci_regression_yarin/naval-propulsion-plant.txt"] = delimited(
         "naval", [0.95, 1], columns=[*naval, "label", "other"], header=False, separator="  "
     )
-    for colour in ("red", "white"):
+    for color in ("red", "white"):
         columns = [*PROBLEMS["wine_quality"].dictionary.bounds, "quality"]
-        files[f"wine_quality/winequality-{colour}.csv"] = delimited(
+        files[f"wine_quality/winequality-{color}.csv"] = delimited(
             "wine_quality", [3, 9], columns=columns, label_name="quality"
         )
     for part in ("train", "test"):

@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from benchmarks.catalogue import EXPERIMENTS
+from benchmarks.catalog import EXPERIMENTS
 from benchmarks.environments import REQUIREMENTS
 from benchmarks.errors import BenchmarkError, PeerUnavailableError
 from benchmarks.experiments import Method
@@ -39,7 +39,7 @@ def test_a_case_names_what_exists_and_differs_in_one_row(case):
     if case.environment is not None:
         assert (REQUIREMENTS / f"{case.environment}.txt").is_file()
         assert (REQUIREMENTS.parent / "workers" / f"{case.script}.py").is_file()
-    X, y = case.neighbour()
+    X, y = case.neighbor()
     if case.replacement is None:
         assert len(X) == len(y) == len(case.y) - 1
         assert np.array_equal(np.insert(X, case.row, case.X[case.row], axis=0), case.X)
@@ -82,7 +82,7 @@ def test_what_tells_the_tables_apart_is_refuted():
 def test_an_honest_answer_is_not_refuted():
     generator = np.random.default_rng(5)
     truth = np.exp(1.0) / (1 + np.exp(1.0))
-    # Randomised response with epsilon 1: no audit may find more.
+    # Randomized response with epsilon 1: no audit may find more.
     here, there = generator.random(4000) < truth, generator.random(4000) > truth
     finding = audit(CASE, 4000, told(here.astype(float), there.astype(float)))
     assert 0.5 < finding.bound < 1
@@ -126,7 +126,7 @@ def test_the_relation_of_our_estimators_is_that_of_the_tables(monkeypatch):
     monkeypatch.setattr(ours, "answer", lambda *arguments: asked.append(arguments[2]))
     retrained(case, 2)
     retrained(dataclasses.replace(case, replacement=([0.5], 0.1)), 2)
-    assert [settings["neighbours"] for settings in asked] == ["add_remove", "replace"]
+    assert [settings["neighbors"] for settings in asked] == ["add_remove", "replace"]
 
 
 FINDINGS = [

@@ -130,9 +130,9 @@ def test_labels_are_numbered(data, name, labels):
     assert PROBLEMS[name].load()[1].tolist() == labels
 
 
-def test_wine_knows_its_colour(data):
+def test_wine_knows_its_color(data):
     X, _ = PROBLEMS["wine_quality"].load()
-    assert X["colour"].tolist() == ["red", "red", "white", "white"]
+    assert X["color"].tolist() == ["red", "red", "white", "white"]
 
 
 def test_air_quality_has_missing_values_and_repaired_decimals(data):

@@ -134,7 +134,7 @@ def test_frozen_noise_is_the_same_for_every_seed():
 
 
 def test_filtered_rows_do_not_count():
-    # From the exact mean -0.8 the rows labelled 1 have a gradient of 1.8 and are dropped.
+    # From the exact mean -0.8 the rows labeled 1 have a gradient of 1.8 and are dropped.
     X, _ = rows(5_000)
     y = np.where(X[:, 1] > 0.9, 1.0, -1.0)
     from_mean, from_zero = (

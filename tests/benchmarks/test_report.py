@@ -9,17 +9,17 @@ import pytest
 from benchmarks.harness.machine import machine_class
 from benchmarks.report import body
 from benchmarks.runner import quick
-from benchmarks.summary import summarise
+from benchmarks.summary import summarize
 from benchmarks.versions import versions
 from tests.benchmarks.conftest import measured
 
 
 def test_summary():
-    summary = summarise([1.0, 2.0, 3.0])
+    summary = summarize([1.0, 2.0, 3.0])
     assert summary.mean == 2.0
     assert summary.standard_error == pytest.approx(1 / math.sqrt(3))
     assert f"{summary:4}" == "2.0000 ± 0.5774"
-    assert f"{summarise([1.0]):4}" == "1.0000"
+    assert f"{summarize([1.0]):4}" == "1.0000"
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_the_table_holds_every_method_in_order(page):
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     assert lines[0] == "| method | epsilon 0.5 | epsilon 2 | trees | fit (s) |"
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| constant", "| shifted"]
-    mean = summarise([row.value for row in rows if row.cell.epsilon == 0.5]).mean
+    mean = summarize([row.value for row in rows if row.cell.epsilon == 0.5]).mean
     assert lines[3].split(" | ")[1].startswith(f"{mean:.4f} ± ")
     assert lines[3].endswith(" | 3 | 0.250 |")
 

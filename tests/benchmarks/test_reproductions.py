@@ -32,7 +32,7 @@ from benchmarks.reproductions.friedman_schuster.synthetic import (
     single_split,
 )
 from benchmarks.reproductions.read_once import Divided
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes.single_tree.noisy_histograms import SavingParameters
 from dpboost.rows.site_queries import ImpurityBounds
 from dpboost.trees.constraints import Constraints  # noqa: E402
@@ -112,7 +112,7 @@ def by_hand(concept, row):
     return concept.label
 
 
-def test_rows_are_labelled_by_the_tree():
+def test_rows_are_labeled_by_the_tree():
     random = np.random.default_rng(2)
     concept = random_concept(MIXED, 4, random)
     X, y = sample(concept, MIXED, 500, random)
@@ -373,8 +373,8 @@ def test_rows_at_positions_give_the_tree_of_all_rows():
 def test_the_printed_saving_spends_more_than_its_budget():
     """The bounds of p features cost p times what is charged: the variant is not private."""
     asked = {"nodes": np.zeros(1, dtype=np.int32), "n_features": 25}
-    (printed,) = federated_histograms.OnePriceBounds(**asked).bounds(Neighbours.ADD_REMOVE)
-    (true,) = ImpurityBounds(**asked).bounds(Neighbours.ADD_REMOVE)
+    (printed,) = federated_histograms.OnePriceBounds(**asked).bounds(Neighbors.ADD_REMOVE)
+    (true,) = ImpurityBounds(**asked).bounds(Neighbors.ADD_REMOVE)
     assert true.constant == 25 * printed.constant
     setting = SimpleNamespace(
         hyper=SavingParameters(max_depth=2, least_rows=1),
@@ -553,7 +553,7 @@ def test_a_table_for_each_split_is_the_same_tree_without_noise(small_table):
     question = split_tables.SplitCounts(
         nodes=np.zeros(1, dtype=np.int32), n_candidates=159, n_classes=2
     )
-    assert question.bounds(Neighbours.ADD_REMOVE)[0].constant == 159
+    assert question.bounds(Neighbors.ADD_REMOVE)[0].constant == 159
 
 
 def test_noise_of_every_holder_is_more_than_that_of_one(small_table, monkeypatch):

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmarks.catalogue import EXPERIMENTS
+from benchmarks.catalog import EXPERIMENTS
 from benchmarks.errors import BenchmarkError, DataFileError, PeerUnavailableError
 from benchmarks.experiments import Comparison, Target
 from benchmarks.harness.results import Results

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.harness.results import Result
-from benchmarks.harness.style import Panel, colour, draw, line_style, panels_of, spread
+from benchmarks.harness.style import Panel, color, draw, line_style, panels_of, spread
 
 
 def rows(method="m", values=(0.1, 0.2), x="1"):
@@ -15,10 +15,10 @@ def rows(method="m", values=(0.1, 0.2), x="1"):
     ]
 
 
-def test_a_method_has_one_colour_and_its_variants_too():
-    assert colour("DPBoost") == colour("DPBoost, logistic") == colour("DPBoost*")
-    assert colour("Max") != colour("Gini")
-    assert colour("nobody knows") == colour("nobody knows, at all")
+def test_a_method_has_one_color_and_its_variants_too():
+    assert color("DPBoost") == color("DPBoost, logistic") == color("DPBoost*")
+    assert color("Max") != color("Gini")
+    assert color("nobody knows") == color("nobody knows, at all")
     assert [line_style(name) for name in ("Max", "Max, pruned", "CART, not private")] == [
         "-", "--", ":"
     ]  # fmt: skip

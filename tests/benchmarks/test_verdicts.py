@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.experiments import Comparison, Method, Target
 from benchmarks.rows import Cell, Row
-from benchmarks.summary import Summary, listed, span, summarise
+from benchmarks.summary import Summary, listed, span, summarize
 from benchmarks.verdicts import comparison_lines, finding, target_lines, verdict
 
 
@@ -100,7 +100,7 @@ def test_times_are_compared_by_their_medians(experiment, bench):
 
 
 def test_a_summary_of_one_value_has_no_error():
-    assert f"{summarise([1.0]):2}" == "1.00"
+    assert f"{summarize([1.0]):2}" == "1.00"
 
 
 def said(experiment, bench, rows):

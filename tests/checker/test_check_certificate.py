@@ -202,7 +202,7 @@ def reports():
         "continued": DPBoostRegressor(epsilon=1.0, schema=NUMBERS, **FEW).fit(
             X, Y, init_model=first
         ),
-        "undeclared": DPBoostRegressor(epsilon=4.0, neighbours="replace", **FEW).fit(X, Y),
+        "undeclared": DPBoostRegressor(epsilon=4.0, neighbors="replace", **FEW).fit(X, Y),
         "learned classes": DPBoostClassifier(epsilon=8.0, delta=1e-4, assume_public=(), **FEW).fit(
             X, Y
         ),
@@ -212,10 +212,10 @@ def reports():
             X, Y, user_ids=users
         ),
         "dpboost": DPBoostRegressor(
-            recipe="dpboost", epsilon=2.0, neighbours="replace", schema=NUMBERS, **FEW
+            recipe="dpboost", epsilon=2.0, neighbors="replace", schema=NUMBERS, **FEW
         ).fit(X, Y),
         "top down": DPTreeClassifier(
-            recipe="dp_topdown", epsilon=4.0, neighbours="replace", schema=CLASSES
+            recipe="dp_topdown", epsilon=4.0, neighbors="replace", schema=CLASSES
         ).fit(X, Y),
         "tree": DPTreeClassifier(epsilon=1.0, delta=1e-6, schema=CLASSES).fit(X, Y),
         "tree of a budget": DPTreeClassifier(schema=CLASSES).fit(X, Y, budget=budget, fraction=0.5),

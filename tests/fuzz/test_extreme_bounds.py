@@ -22,7 +22,7 @@ from dpboost import (
 )
 from dpboost._utils.schema_checks import LARGEST_BOUND, LEAST_WIDTH
 from dpboost.audit import pair_of, replay_pair
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from tests.fuzz.test_fit import check_model, released  # noqa: F401
 
 # Beyond the limits: to be refused, whatever else is asked for.
@@ -78,7 +78,7 @@ def settings_of(draw, classes):
         "n_estimators": draw(st.integers(1, 6)),
         "epsilon": draw(st.sampled_from([1.0, 50.0, np.inf])),
         "delta": draw(st.sampled_from([0.0, 1e-6])),
-        "neighbours": draw(st.sampled_from(["add_remove", "replace"])),
+        "neighbors": draw(st.sampled_from(["add_remove", "replace"])),
         "verbosity": -1,
     }
     if found["recipe"] == "best" and draw(st.integers(0, 4)):
@@ -127,7 +127,7 @@ def trees(draw):
         "epsilon": draw(st.sampled_from([1.0, 50.0, np.inf])),
         "delta": draw(st.sampled_from([0.0, 1e-6])),
         "max_depth": draw(st.integers(0, 4)),
-        "neighbours": draw(st.sampled_from(["add_remove", "replace"])),
+        "neighbors": draw(st.sampled_from(["add_remove", "replace"])),
     }
     ends = {"leaf_share": [0.001, 0.999], "max_weight": SCALES}
     for name, values in ends.items():
@@ -199,9 +199,9 @@ def test_refused_before_any_release_or_a_whole_model(released, case):  # noqa: F
 
 
 @given(cases())
-def test_every_release_keeps_to_its_charge_between_neighbours(case):
+def test_every_release_keeps_to_its_charge_between_neighbors(case):
     kind, schema, parameters, X, y, _options = case
-    neighbours = Neighbours(parameters["neighbours"])
+    neighbors = Neighbors(parameters["neighbors"])
     weighted = parameters.pop("max_weight", None)
     parameters["epsilon"] = min(parameters["epsilon"], 50.0)
 
@@ -222,7 +222,7 @@ def test_every_release_keeps_to_its_charge_between_neighbours(case):
         y[1:] if len(X) > 1 else y,
         X[0],
         y[0],
-        neighbours,
+        neighbors,
         instead=(X[-1], y[-1]),
     )
     with warnings.catch_warnings():

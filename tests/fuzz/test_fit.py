@@ -112,7 +112,7 @@ PARAMETERS = st.fixed_dictionaries(
         "max_bin": mostly(st.integers(2, 255), 1, 0, 256, 10**6),
         "learning_rate": mostly(st.floats(0.01, 1), 0.0, -1.0, math.nan, 1e9),
         "reg_lambda": mostly(st.floats(0, 100), -1.0, math.nan, math.inf, 1e300),
-        "neighbours": st.sampled_from(["add_remove", "replace"]),
+        "neighbors": st.sampled_from(["add_remove", "replace"]),
         "n_jobs": st.sampled_from([None, 1, 2, -1]),
         "zero_as_missing": st.booleans(),
         "use_missing": st.booleans(),

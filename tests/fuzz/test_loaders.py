@@ -45,11 +45,11 @@ class RowStore:
         From batches to batches.
     """
 
-    def __init__(self, sizes, odd, change, labelled, frames):
+    def __init__(self, sizes, odd, change, labeled, frames):
         cuts = np.cumsum([0, *sizes])
         self.pairs = [(X[a:b], Y[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
         self.odd, self.change = odd, change
-        self.labelled, self.frames = labelled, frames
+        self.labeled, self.frames = labeled, frames
         self.n_passes = 0
 
     def __iter__(self):
@@ -64,7 +64,7 @@ class RowStore:
             own = rows
             if self.frames and np.ndim(rows) == 2:
                 own = pd.DataFrame(rows, columns=NAMES[: np.shape(rows)[1]])
-            yield (own, labels) if self.labelled else own
+            yield (own, labels) if self.labeled else own
 
 
 CHANGES = {
@@ -130,16 +130,16 @@ def named(schema, frames):
     change=st.sampled_from(sorted(CHANGES)),
     odd=st.integers(0, 5),
     schema=st.sampled_from(sorted(SCHEMAS)),
-    labelled=st.booleans(),
+    labeled=st.booleans(),
     frames=st.booleans(),
 )
 def test_a_source_that_changes_is_refused_or_gives_its_model(
-    sizes, change, odd, schema, labelled, frames
+    sizes, change, odd, schema, labeled, frames
 ):
     known = named(SCHEMAS[schema], frames)
-    source = RowStore(sizes, odd, CHANGES[change], labelled, frames)
+    source = RowStore(sizes, odd, CHANGES[change], labeled, frames)
 
-    given, labels = (Dataset(source), None) if labelled else (source, Y)
+    given, labels = (Dataset(source), None) if labeled else (source, Y)
     found = outcome(lambda: text(given, labels, known))
     unchanged = change == "nothing" or source.n_passes <= odd
     if found is None:
@@ -150,9 +150,9 @@ def test_a_source_that_changes_is_refused_or_gives_its_model(
         # Read once: the rows are what the source gave, but for a first batch that was seen before.
         np.testing.assert_array_equal(source.last[0][0], source.pairs[0][0])
         rows = np.concatenate([each for each, _ in source.last])
-        own = np.concatenate([each for _, each in source.last]) if labelled else Y
+        own = np.concatenate([each for _, each in source.last]) if labeled else Y
     table = pd.DataFrame(rows, columns=NAMES) if frames else rows
-    assert found == outcome(lambda: text(Dataset(table, own) if labelled else table, labels, known))
+    assert found == outcome(lambda: text(Dataset(table, own) if labeled else table, labels, known))
 
 
 @given(

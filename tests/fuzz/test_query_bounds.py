@@ -1,4 +1,4 @@
-"""Every query between neighbours, at the ends of all public bounds: no row moves it by more."""
+"""Every query between neighbors, at the ends of all public bounds: no row moves it by more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dpboost.losses.robust import RobustLoss
 from dpboost.losses.several_quantiles import QuantilesLoss
 from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.rows.boosting_queries import LeafSums
 from dpboost.rows.boosting_state import BoostingState
@@ -423,15 +423,15 @@ MAKERS: dict[type, Callable[[Any], Any]] = {
 
 
 def excess(query, state) -> list[str]:
-    """Return where neighbouring tables move the query by more than its bounds."""
+    """Return where neighboring tables move the query by more than its bounds."""
     every = np.arange(N_ROWS)
     without = [
         query.evaluate(state(np.delete(every, row))).copy().astype(object) for row in range(N_ROWS)
     ]
     whole = query.evaluate(state(every)).copy().astype(object)
     changes = {
-        Neighbours.ADD_REMOVE: [whole - part for part in without],
-        Neighbours.REPLACE: [one - other for one in without for other in without],
+        Neighbors.ADD_REMOVE: [whole - part for part in without],
+        Neighbors.REPLACE: [one - other for one in without for other in without],
     }
     found = []
     for relation, moved in changes.items():

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Terms
 
@@ -58,8 +58,8 @@ BAD_PARAMETERS = [
     ("delta", math.nan),
     ("recipe", "dp-boost"),
     ("recipe", None),
-    ("neighbours", "bounded"),
-    ("neighbours", None),
+    ("neighbors", "bounded"),
+    ("neighbors", None),
     ("assume_public", "classes"),
     ("assume_public", ("labels",)),
     ("assume_public", None),
@@ -102,17 +102,17 @@ def test_bad_parameters_are_refused_by_name(estimator, name, value, no_release):
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("recipe", ALGORITHMS.names)
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_a_budget_too_small_to_draw_is_refused_at_once(
-    estimator, recipe, neighbours, delta, monkeypatch
+    estimator, recipe, neighbors, delta, monkeypatch
 ):
     X, y = rows()
     task = estimator._task
-    relation = Neighbours(neighbours)
-    terms = Terms(delta=delta, task=task, neighbours=relation, n_features=X.shape[1])
+    relation = Neighbors(neighbors)
+    terms = Terms(delta=delta, task=task, neighbors=relation, n_features=X.shape[1])
     least = ALGORITHMS.find(recipe, "X").least_epsilon({}, terms)
-    options = {"recipe": recipe, "neighbours": neighbours, "delta": delta, "n_jobs": 1}
+    options = {"recipe": recipe, "neighbors": neighbors, "delta": delta, "n_jobs": 1}
     estimator(epsilon=1.001 * least, **options).fit(X, y)
     monkeypatch.setattr(Ledger, "release", None)
     with pytest.raises(InvalidParameterError, match="epsilon"):

@@ -403,9 +403,9 @@ JUDGED = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 @pytest.mark.parametrize("name", JUDGED)
-def test_parties_judge_a_model_as_one_place_does(name, neighbours, delta, monkeypatch):
+def test_parties_judge_a_model_as_one_place_does(name, neighbors, delta, monkeypatch):
     pandas = pytest.importorskip("pandas")
     task, learned, groups = JUDGED[name]
     X, y = table()
@@ -434,7 +434,7 @@ def test_parties_judge_a_model_as_one_place_does(name, neighbours, delta, monkey
     monkeypatch.setattr(
         evaluate_module, "request_of", lambda taken: replace(seeded(taken), noise_seed=3)
     )
-    budget = Budget(epsilon=4, delta=delta, neighbours=neighbours)
+    budget = Budget(epsilon=4, delta=delta, neighbors=neighbors)
     one = dpboost.evaluate(model, frame, y, budget=budget, fraction=1, groups=groups)
     parts = [slice(part, None, 3) for part in range(3)]
     over = dpboost.federated.evaluate(
@@ -443,7 +443,7 @@ def test_parties_judge_a_model_as_one_place_does(name, neighbours, delta, monkey
         epsilon=4,
         # A budget keeps a part of delta for what may fail.
         delta=budget._conversion_delta,
-        neighbours=neighbours,
+        neighbors=neighbors,
         groups=groups,
         noise_seed=3,
     )

@@ -111,7 +111,7 @@ def test_parties_choose_no_columns(task):
     assert outcome(over) == outcome(one)
 
 
-@pytest.mark.parametrize("more", [{}, {"delta": 0.0}, {"neighbours": "replace"}])
+@pytest.mark.parametrize("more", [{}, {"delta": 0.0}, {"neighbors": "replace"}])
 def test_columns_are_chosen_for_users(more):
     X, y = table("regression")
     given = options("regression", epsilon=4.0, rows_per_user=2, **more)

@@ -94,7 +94,7 @@ def test_it_explains_itself(fitted):
     found = fitted.explain(pairs=1)
     assert found.intercept.shape == (3,)
     assert np.isfinite(found.shape("Column_0").error).all()
-    spread = fitted.prediction_spread(X)
+    spread = fitted.prediction_std(X)
     assert spread.shape == (20, 3)
     assert (spread > 0).all()
     assert len(fitted.reason_codes(X[:2], k=1, output=2)) == 2
@@ -104,7 +104,7 @@ def test_pure_epsilon_weights_users_and_directions():
     X, y = table(1000)
     common = {"n_estimators": 12}
     regressor(delta=0.0, **common).fit(X, y)
-    regressor(neighbours="replace", max_weight=2.0, **common).fit(X, y, sample_weight=1 + X[:, 0])
+    regressor(neighbors="replace", max_weight=2.0, **common).fit(X, y, sample_weight=1 + X[:, 0])
     regressor(rows_per_user=2, **common).fit(X, y, user_ids=np.arange(1000) // 2)
     model = regressor(monotone_constraints=[1, 0], **common).fit(X, y)
     assert dpboost.check_constraints(model, [1, 0])

@@ -141,7 +141,7 @@ PARAMETERS = {
     "several quantiles": {"objective": "quantile", "alpha": [0.1, 0.9]},
     "poisson": {"objective": "poisson", "schema": {**BOUNDS, "label_bounds": (0, 2)}},
     "directions": {"monotone_constraints": [1, 0, 0]},
-    "replace": {"neighbours": "replace"},
+    "replace": {"neighbors": "replace"},
     "pure": {"delta": 0.0},
     "a generator": {"random_state": np.random.RandomState(0)},
 }

@@ -13,7 +13,7 @@ from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.audit import pair_of, replay_pair
 from dpboost.data.table import read_table
 from dpboost.growing.boosting_loop import BoostingLoop
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.training import local_fit
 
@@ -75,7 +75,7 @@ def test_scores_in_runs_tell_no_more_than_their_charge(recipe):
         return {"text": model.booster_.model_to_string()}
 
     extreme = np.where(X[:, 0] > 0, 1.0, -1.0)
-    pair = pair_of(X, extreme, np.full(7, 2.5), -1.0, Neighbours.ADD_REMOVE)
+    pair = pair_of(X, extreme, np.full(7, 2.5), -1.0, Neighbors.ADD_REMOVE)
     audit = replay_pair(fit, pair, seed=5)
     assert audit.violations == ()
     assert audit.error == ""

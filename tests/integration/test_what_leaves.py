@@ -157,10 +157,10 @@ def labels_for(estimator, table):
 @pytest.mark.parametrize("recipe", ALGORITHMS.names)
 @pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
 @pytest.mark.parametrize("learn", [False, True], ids=["declared", "bounds learned"])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_rows_show_only_through_releases(recipe, estimator, learn, neighbours, forced, capfd):
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_rows_show_only_through_releases(recipe, estimator, learn, neighbors, forced, capfd):
     schema = SCHEMA | ({"bounds": {}, "label_bounds": None} if learn else {})
-    options = {"schema": schema, "recipe": recipe, "neighbours": neighbours}
+    options = {"schema": schema, "recipe": recipe, "neighbors": neighbors}
     expected = None
     for name, table in DECLARED.items():
         forced.clear()

@@ -101,7 +101,7 @@ def _rows(node: ast.AST) -> ast.AST | None:
     if isinstance(node, ast.Attribute) and node.attr == "rows" and isinstance(node.ctx, ast.Load):
         owner = node.value
         name = owner.id if isinstance(owner, ast.Name) else getattr(owner, "attr", "")
-        if name == "neighbours":
+        if name == "neighbors":
             return ast.Constant(1)
     return None
 

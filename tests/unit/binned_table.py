@@ -11,7 +11,7 @@ import pytest
 from dpboost._utils.threads import Threads
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.class_node_rows import ClassRows
@@ -38,11 +38,11 @@ def layout():
 
 @pytest.fixture
 def open_ledger():
-    def build(epsilon=math.inf, neighbours=Neighbours.ADD_REMOVE):
+    def build(epsilon=math.inf, neighbors=Neighbors.ADD_REMOVE):
         return Ledger(
             epsilon=epsilon,
             delta=0,
-            neighbours=neighbours,
+            neighbors=neighbors,
             accountant=PureAccountant(),
             entropy=Entropy.seeded(11),
         )
@@ -68,14 +68,14 @@ def rows():
 
 @pytest.fixture
 def statistics(layout):
-    def build(bins, gradients, kept, neighbours=Neighbours.ADD_REMOVE, n_threads=1, kind=NodeRows):
+    def build(bins, gradients, kept, neighbors=Neighbors.ADD_REMOVE, n_threads=1, kind=NodeRows):
         words = np.where(kept, (gradients << 32) + 1, 0).astype(np.int64)
         nodes = kind(bins, words, layout, n_threads)
         position = SimpleNamespace(nodes=nodes, split=nodes.split)
         return NodeStatistics(
             RowHandle(LocalRows(position)),
             layout,
-            neighbours,
+            neighbors,
             whole=kind is not NodeRows,
             n_threads=n_threads,
         )
@@ -116,7 +116,7 @@ def candidates():
 
 @pytest.fixture
 def class_statistics(candidates):
-    def build(bins, classes, present, kinds=None, neighbours=Neighbours.ADD_REMOVE, n_classes=3):
+    def build(bins, classes, present, kinds=None, neighbors=Neighbors.ADD_REMOVE, n_classes=3):
         layout = candidates() if kinds is None else candidates(kinds)
         position = ClassRows(
             bins, classes, present, n_classes=n_classes, candidates=layout, threads=Threads(1)
@@ -125,7 +125,7 @@ def class_statistics(candidates):
             RowHandle(LocalRows(position)),
             n_classes=n_classes,
             candidates=layout,
-            neighbours=neighbours,
+            neighbors=neighbors,
             n_threads=1,
         )
 

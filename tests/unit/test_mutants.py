@@ -18,7 +18,7 @@ SOURCES = {
     "halve a sensitivity": "x = Sensitivity('l1', 4, 'why')",
     "skip a clip": "x = np.clip(y, 0, 1)",
     "skip a conversion": "x = to_integer_units(y, 0, 1)",
-    "take replace for add/remove": "x = neighbours.rows * 2",
+    "take replace for add/remove": "x = neighbors.rows * 2",
     "swap the kind of a scope": "with ledger.parallel('parts'):\n    pass",
     "take the exact value for the released one": "x = ledger.release(noise, value, label='sums')",
     "let all rows of a user in": "x = sample_rows(users, 2, words)",

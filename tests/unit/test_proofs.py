@@ -35,7 +35,7 @@ HANDED_ON = {
 # A question that asks another one, whose bounds it returns.
 PASSED_ON = "Meant"
 SECRET_KERNELS = ("noise", "shares", "selection", "runselection", "coins", "entropy")
-OF_RELEASES = ("Statement", "Neighbours and norm", "Proof")
+OF_RELEASES = ("Statement", "Neighbors and norm", "Proof")
 OF_THE_REST = ("Statement", "Proof")
 
 
@@ -132,7 +132,7 @@ def read_source(code: Code, source: str) -> None:
             code.accountants.add(name)
         # Questions that rows answer, and formulas over their answers.
         asked = methods.get("bounds") if "evaluate" in methods else methods.get("bound")
-        if asked and "neighbours" in [word.arg for word in asked.args.args] and name != PASSED_ON:
+        if asked and "neighbors" in [word.arg for word in asked.args.args] and name != PASSED_ON:
             code.sensitivities.add(name)
 
     def look(node: ast.AST, position: str) -> None:
@@ -344,7 +344,7 @@ PAGE = """
 
 ## Statement
 
-## Neighbours and norm
+## Neighbors and norm
 
 ## Proof
 """
@@ -381,7 +381,7 @@ def test_what_agrees_is_found_to_agree():
         ('"half a toy"', "", "names no planted bug"),
         ("`toys`", "`tins`", "no page is about 'toys'"),
         ("`leave`", "`bound`", "no page about 'toys' names leave"),
-        ("## Neighbours and norm", "", "no section 'Neighbours and norm'"),
+        ("## Neighbors and norm", "", "no section 'Neighbors and norm'"),
     ],
 )
 def test_a_page_that_is_wrong_is_found(old, new, expected):

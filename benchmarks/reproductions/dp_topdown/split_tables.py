@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpboost.growing.single_tree_growth import SingleTree
     from dpboost.privacy.exact_arithmetic import PrivacyCost
     from dpboost.privacy.ledger import Ledger
-    from dpboost.privacy.neighbours import Neighbours
+    from dpboost.privacy.neighbors import Neighbors
     from dpboost.privacy.sensitivity.bound import Sensitivity
     from dpboost.recipes.recipe import Setting
     from dpboost.rows.class_node_rows import ClassRows
@@ -56,9 +56,9 @@ class SplitCounts:
             parts.append(np.stack(branch_counts(counts[:, cells], kind), axis=2))
         return np.concatenate(parts, axis=1).astype(np.int64)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one cell of each table."""
-        return constants.counts(neighbours, histograms=self.n_candidates)
+        return constants.counts(neighbors, histograms=self.n_candidates)
 
 
 @dataclass(frozen=True, kw_only=True)

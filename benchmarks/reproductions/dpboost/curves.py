@@ -25,7 +25,7 @@ from benchmarks.reproductions.dpboost.rows import (
     present,
 )
 from benchmarks.reproductions.dpboost.sets import CLASSIFICATION, SETS, Data
-from benchmarks.summary import listed, summarise, table
+from benchmarks.summary import listed, summarize, table
 
 _SQUARED = (
     "constant",
@@ -133,7 +133,7 @@ def error_table(rows: Sequence[Result]) -> list[str]:
         line = [method]
         for epsilon in epsilons:
             found = values(own, epsilon=epsilon if METHODS[method].private else None)
-            line.append(f"{summarise(found):3}" if found else "")
+            line.append(f"{summarize(found):3}" if found else "")
         body.append(line)
     return table(["method", *(f"epsilon {epsilon:g}" for epsilon in epsilons)], body)
 
@@ -374,7 +374,7 @@ def page_3(rows: Sequence[Result]) -> list[str]:
             cells = [values(of_stage(mine, stage)) for stage in stages]
             if METHODS[method].kind in ("constant", "best"):
                 cells = [[]] * (len(stages) - 1) + [values(mine)]
-            body.append([method, *(f"{summarise(cell):3}" if cell else "" for cell in cells)])
+            body.append([method, *(f"{summarize(cell):3}" if cell else "" for cell in cells)])
         note = f" {SETS[name].note[0].upper()}{SETS[name].note[1:]}." if SETS[name].note else ""
         parts += [
             f"## {name}",
@@ -398,7 +398,7 @@ def _gains(rows: Sequence[Result], n_trees: int) -> list[str]:
             for first, last in pairs:
                 before, after = (values(of_stage(own, stage)) for stage in (first, last))
                 line.append(
-                    f"{summarise([a - b for a, b in zip(before, after, strict=True)]):4}"
+                    f"{summarize([a - b for a, b in zip(before, after, strict=True)]):4}"
                     if before and after
                     else ""
                 )

@@ -19,7 +19,7 @@ from benchmarks.reproductions.federated_trees.sites import HeldOutRows, PooledRo
 from benchmarks.reproductions.fits import Paper, Piece, measured
 from dpboost.growing.histogram_saving import SavedHistograms
 from dpboost.growing.single_tree_growth import SingleTree
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.recipes.recipe import Setting
@@ -45,9 +45,9 @@ DOUBLED_CENTRAL = "CART of all 2n rows, not private"
 class OnePriceBounds(ImpurityBounds):
     """Bounds of all features for the price of one, as Algorithm 6 is printed: not private."""
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return a sensitivity that forgets how many features there are."""
-        return (impurities.split_bounds(1, neighbours),)
+        return (impurities.split_bounds(1, neighbors),)
 
 
 @dataclass(frozen=True, kw_only=True)

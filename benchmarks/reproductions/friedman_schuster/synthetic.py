@@ -2,7 +2,7 @@
 
 A random tree is drawn down to a depth; attributes are not repeated on a path unless they are
 numeric; from the third level on a node becomes a leaf with probability ``p_leaf``; the class of
-a leaf is uniform. Rows are uniform, labelled by the tree, and then every attribute and class is
+a leaf is uniform. Rows are uniform, labeled by the tree, and then every attribute and class is
 replaced with probability ``p_noise`` by a uniform value, perhaps the same one.
 """
 
@@ -146,7 +146,7 @@ def sample(
     *,
     p_noise: float = 0.0,
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """Draw labelled rows.
+    """Draw labeled rows.
 
     Returns
     -------

@@ -63,10 +63,10 @@ def _abalone(X: Any, y: np.ndarray) -> Rows:
     return np.column_stack([sexes, X.drop(columns="sex").to_numpy()]), y
 
 
-def _wine(colour: str) -> Callable[[Any, np.ndarray], Rows]:
+def _wine(color: str) -> Callable[[Any, np.ndarray], Rows]:
     def rows(X: Any, y: np.ndarray) -> Rows:
-        mine = (X["colour"] == colour).to_numpy()
-        return X.drop(columns="colour").to_numpy()[mine], y[mine]
+        mine = (X["color"] == color).to_numpy()
+        return X.drop(columns="color").to_numpy()[mine], y[mine]
 
     return rows
 

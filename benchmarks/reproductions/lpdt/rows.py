@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from benchmarks.harness.results import Result, values
-from benchmarks.summary import Summary, summarise
+from benchmarks.summary import Summary, summarize
 
 MSE = "mean squared error"
 
@@ -13,7 +13,7 @@ MSE = "mean squared error"
 def mean_of(rows: Iterable[Result], **wanted: object) -> Summary | None:
     """Return mean and standard error of these rows, None without any."""
     found = values(rows, **wanted)
-    return summarise(found) if found else None
+    return summarize(found) if found else None
 
 
 def by_method(rows: Iterable[Result]) -> dict[tuple[str, str, float | None], list[float]]:

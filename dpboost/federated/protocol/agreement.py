@@ -35,7 +35,7 @@ from dpboost.privacy.accounting import (
 from dpboost.privacy.exact_arithmetic import Epsilon, as_budget, as_fraction, epsilon_of
 from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.schema import Schema
 from dpboost.training.continuation import Continuation
@@ -134,7 +134,7 @@ class Agreement:
         nobody can look.
     accountant : {"pure", "zCDP", "GDP"}
         Currency of the ledgers.
-    neighbours : {"add_remove", "replace"}
+    neighbors : {"add_remove", "replace"}
         The relation, of the rows of one party.
     colluding : int
         How many parties, ``1 <= colluding < n_parties``, may pool all that they know without harm
@@ -214,7 +214,7 @@ class Agreement:
     rows_per_user: int | None = None
     parties_per_user: int = 1
     accountant: str = "pure"
-    neighbours: str = "add_remove"
+    neighbors: str = "add_remove"
     colluding: int = 1
     dropouts: int = 0
     rolled_back: int = 0
@@ -247,8 +247,8 @@ class Agreement:
         check_integer("public_seed", owner, self.public_seed, low=0)
         check_choice("task", owner, self.task, ("classification", "regression"))
         check_choice("accountant", owner, self.accountant, tuple(ACCOUNTANTS))
-        choices = tuple(relation.value for relation in Neighbours)
-        check_choice("neighbours", owner, self.neighbours, choices)
+        choices = tuple(relation.value for relation in Neighbors)
+        check_choice("neighbors", owner, self.neighbors, choices)
         if self.noise_seed is not None:
             check_integer("noise_seed", owner, self.noise_seed, low=0)
         if self.identities and len(self.identities) != self.n_parties:
@@ -275,7 +275,7 @@ class Agreement:
             raise refuse("folds", owner, "None or AgreedFolds", type(self.folds).__name__)
         if self.init_model is not None:
             _check_continued(self.init_model, self.features, self.listed, owner)
-            self.continuation.check_unit(self.neighbours, self.rows_of_user, owner)
+            self.continuation.check_unit(self.neighbors, self.rows_of_user, owner)
 
     def _checked_threshold(self, owner: str) -> int | None:
         """Return as many parties as open a mask, or None where none is ever opened."""
@@ -321,9 +321,9 @@ class Agreement:
         return self.n_parties / self.honest if self.noise_seed is None else 1.0
 
     @property
-    def relation(self) -> Neighbours:
+    def relation(self) -> Neighbors:
         """The relation."""
-        return Neighbours(self.neighbours)
+        return Neighbors(self.neighbors)
 
     @property
     def continued(self) -> EarlierModel | None:
@@ -388,7 +388,7 @@ class Agreement:
         return Ledger(
             epsilon=self.epsilon,
             delta=self.delta,
-            neighbours=self.relation,
+            neighbors=self.relation,
             accountant=accountant,
             entropy=own,
         )

@@ -28,7 +28,7 @@ from dpboost.federated.secagg.release_masks import statement
 from dpboost.privacy.ledger import Ledger, Release
 from dpboost.privacy.ledger_records import LedgerEntry
 from dpboost.privacy.mechanisms import Mechanism
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.noise_shares import check_shared
 from dpboost.privacy.queries import Query, carry_out
 from dpboost.privacy.randomness import Entropy, RowCoins
@@ -252,17 +252,17 @@ class PartyRowStore:
         """Variance of the noise of the last sum, in parts of what is charged for."""
         return self._session.noise_variance_ratio
 
-    def sensitive(self, query: Query, neighbours: Neighbours) -> RemoteSensitive:
+    def sensitive(self, query: Query, neighbors: Neighbors) -> RemoteSensitive:
         """Return what the gate takes."""
-        return self._remote(query, neighbours, self._session.sums)
+        return self._remote(query, neighbors, self._session.sums)
 
-    def each(self, query: Query, neighbours: Neighbours) -> RemoteSensitive:
+    def each(self, query: Query, neighbors: Neighbors) -> RemoteSensitive:
         """Return what the gate takes where every party releases an outcome from its own rows.
 
         Outcomes have a first axis of parties. Parties hold disjoint rows: all outcomes together
         cost what one costs.
         """
-        return self._remote(query, neighbours, self._session.outcomes)
+        return self._remote(query, neighbors, self._session.outcomes)
 
     def release(
         self, queries: Sequence[tuple[Mechanism, Query]], *, label: str
@@ -272,7 +272,7 @@ class PartyRowStore:
             [
                 Release(
                     mechanism=mechanism,
-                    value=self.sensitive(query, self._ledger.neighbours),
+                    value=self.sensitive(query, self._ledger.neighbors),
                     label=label,
                     branch=branch_of(query),
                 )
@@ -294,10 +294,10 @@ class PartyRowStore:
         """Raise: parties show no counts without noise."""
         raise TypeError("Parties release through the gate alone: declare classes and categories.")
 
-    def _remote(self, query: Query, neighbours: Neighbours, holder: Holder) -> RemoteSensitive:
+    def _remote(self, query: Query, neighbors: Neighbors, holder: Holder) -> RemoteSensitive:
         return RemoteSensitive(
             tuple(query.shape),
-            query.bounds(neighbours),
+            query.bounds(neighbors),
             holder=holder,
             query=query,
             unit=query.unit,

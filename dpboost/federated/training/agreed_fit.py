@@ -73,7 +73,7 @@ def agreed_privacy(agreement: Agreement) -> PrivacyRequest:
     return PrivacyRequest(
         epsilon=float(agreement.epsilon),
         delta=float(agreement.delta),
-        neighbours=agreement.relation,
+        neighbors=agreement.relation,
         schema=agreement.declared,
         assume_public=(),
         noise_seed=agreement.noise_seed,

@@ -59,7 +59,7 @@ class HistogramLearner:
     ) -> tuple[Tree, ...]:
         """Release the tree at position ``index`` of its ensemble."""
         central = self.central
-        statistics = rows.node_statistics(central.gradient_bound, ledger.neighbours, summed=True)
+        statistics = rows.node_statistics(central.gradient_bound, ledger.neighbors, summed=True)
         parts = split_tree(budget, central.grower.max_depth)
 
         def choose(n_nodes: int, level: PrivacyCost) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
@@ -97,7 +97,7 @@ class HistogramLearner:
         query = LevelSums(
             n_nodes=n_nodes, layout=self.layout, gradient_bound=self.central.gradient_bound
         )
-        sums = self.source.ask(query, ledger.neighbours)
+        sums = self.source.ask(query, ledger.neighbors)
         noise = DiscreteLaplace(epsilon=epsilon)
         released = ledger.release(noise, sums, label="level histograms")
         noise_stddev = sums.noise_stddev(noise) * GRADIENT_UNIT
@@ -149,7 +149,7 @@ class HistogramLearner:
     ) -> tuple[NDArray[np.float64], float]:
         """Release gradient sums and numbers of rows of the leaves, with the noise of a sum."""
         query = LeafTotals(n_nodes=n_leaves, gradient_bound=self.central.gradient_bound)
-        totals = self.source.ask(query, ledger.neighbours)
+        totals = self.source.ask(query, ledger.neighbors)
         noise = DiscreteLaplace(epsilon=epsilon)
         released = ledger.release(noise, totals, label="leaf sums")
         noise_stddev = totals.noise_stddev(noise) * GRADIENT_UNIT

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.privacy.sensitivity.histograms import level_sums
@@ -52,10 +52,10 @@ class LeafTotals:
         totals[1] *= self.count_units
         return totals
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivities: a row is in one node."""
         reach = ContributionBound.single(self.count_units)
-        return newton_sums(reach, reach, neighbours)
+        return newton_sums(reach, reach, neighbors)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,7 +76,7 @@ class LevelSums(LeafTotals):
         built[1] *= self.count_units
         return built
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the L1 sensitivity, over all features."""
         n_features = len(self.layout.cell_offsets) - 1
-        return (level_sums(n_features, self.count_units, neighbours),)
+        return (level_sums(n_features, self.count_units, neighbors),)

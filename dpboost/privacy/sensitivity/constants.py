@@ -19,12 +19,12 @@ from functools import lru_cache
 from dpboost._utils.validation import check_integer, check_real
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.exact_arithmetic import root_up
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 @lru_cache(maxsize=16)
-def gain_score(units_per_gain: int, neighbours: Neighbours) -> Sensitivity:
+def gain_score(units_per_gain: int, neighbors: Neighbors) -> Sensitivity:
     r"""Range of the split scores :math:`S^2 / (c n + \lambda)` summed over both children.
 
     Scores are ``floor(score / unit)`` with ``unit = (g**2 / c) / units_per_gain``, where the
@@ -34,7 +34,7 @@ def gain_score(units_per_gain: int, neighbours: Neighbours) -> Sensitivity:
     ----------
     units_per_gain : int
         Units in one :math:`g^2 / c`; called :math:`K` below.
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
 
     Returns
@@ -54,19 +54,19 @@ def gain_score(units_per_gain: int, neighbours: Neighbours) -> Sensitivity:
     units = check_integer("units_per_gain", "gain_score", units_per_gain, low=1)
     return Sensitivity(
         "range",
-        neighbours.rows * (4 * units + 2),
+        neighbors.rows * (4 * units + 2),
         "an added row moves each gain by -3 to 1 times g^2/c",
     )
 
 
-def column_scores(gradient: ContributionBound, neighbours: Neighbours) -> Sensitivity:
+def column_scores(gradient: ContributionBound, neighbors: Neighbors) -> Sensitivity:
     r"""Range of the scores of columns, sums of absolute gradient sums over a column's cells.
 
     Parameters
     ----------
     gradient : ContributionBound
         Norms of a row's gradient vector, in units of the sums; :math:`g_1` is its L1 norm.
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
 
     Returns
@@ -80,7 +80,7 @@ def column_scores(gradient: ContributionBound, neighbours: Neighbours) -> Sensit
     """
     return Sensitivity(
         "range",
-        2 * neighbours.rows * gradient.l1,
+        2 * neighbors.rows * gradient.l1,
         "an added row moves the score of each column, and of none, by at most its own gradient",
     )
 
@@ -92,7 +92,7 @@ def clipped_leaf(
     reg_lambda: float | Fraction,
     clip: float | Fraction,
     unit: float | Fraction,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
 ) -> Sensitivity:
     r"""L1 sensitivity of all leaf values :math:`-S / (c n + \lambda)` of a tree, clipped.
 
@@ -109,7 +109,7 @@ def clipped_leaf(
         many steps of a geometric decay, is charged one unit a row.
     unit : float or Fraction
         Clipped values are rounded to the nearest multiple of ``unit``.
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
 
     Returns
@@ -134,9 +134,9 @@ def clipped_leaf(
             reason = "leaf values are clipped to [-C, C]"
     return Sensitivity(
         "l1",
-        neighbours.rows * (math.ceil(change / grid) + 1),
+        neighbors.rows * (math.ceil(change / grid) + 1),
         reason,
-        coordinates=neighbours.rows,
+        coordinates=neighbors.rows,
     )
 
 
@@ -156,13 +156,13 @@ def _exact(name: str, value: float | Fraction, *, zero: bool = False) -> Fractio
 
 
 def counts(
-    neighbours: Neighbours, units_per_row: int = 1, histograms: int = 1
+    neighbors: Neighbors, units_per_row: int = 1, histograms: int = 1
 ) -> tuple[Sensitivity, Sensitivity]:
     r"""L1 and L2 sensitivity of histograms: counts of disjoint groups of rows.
 
     Parameters
     ----------
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
     units_per_row : int, default=1
         What one row adds to its group.
@@ -182,9 +182,9 @@ def counts(
     """
     units = check_integer("units_per_row", "counts", units_per_row, low=1)
     added = check_integer("histograms", "counts", histograms, low=1)
-    moved = neighbours.rows * added
+    moved = neighbors.rows * added
     reason = "a row is counted at most once in a histogram"
-    replaced = neighbours is Neighbours.REPLACE
+    replaced = neighbors is Neighbors.REPLACE
     return (
         Sensitivity("l1", moved * units, reason, moved, added * units if replaced else None),
         Sensitivity(
@@ -199,7 +199,7 @@ def counts(
 
 @lru_cache(maxsize=64)
 def newton_sums(
-    gradient: ContributionBound, hessian: ContributionBound, neighbours: Neighbours
+    gradient: ContributionBound, hessian: ContributionBound, neighbors: Neighbors
 ) -> tuple[Sensitivity, Sensitivity]:
     r"""L1 and L2 sensitivity of the gradient and hessian sums of all leaves, as one vector.
 
@@ -209,7 +209,7 @@ def newton_sums(
         Norms :math:`g_1, g_2` of a row's gradient vector, in units of the sums.
     hessian : ContributionBound
         Norms :math:`h_1, h_2` of a row's hessian vector, no entry of which is negative.
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
 
     Returns
@@ -223,9 +223,9 @@ def newton_sums(
     -----
     A row adds its two vectors to one leaf. Proof: docs/proofs/leaf-sums.md.
     """
-    rows = neighbours.rows
+    rows = neighbors.rows
     squares = gradient.squares + hessian.squares
-    if neighbours is Neighbours.REPLACE:
+    if neighbors is Neighbors.REPLACE:
         apart = 4 * gradient.squares if gradient.difference is None else gradient.difference
         if hessian.difference is None:
             apart += hessian.squares * (1 if hessian.entries == 1 else 2)

@@ -6,11 +6,11 @@ Machine-checked: docs/proofs/machine-checked.md.
 from __future__ import annotations
 
 from dpboost._utils.validation import check_integer
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
-def level_sums(n_features: int, gradient_limit: int, neighbours: Neighbours) -> Sensitivity:
+def level_sums(n_features: int, gradient_limit: int, neighbors: Neighbors) -> Sensitivity:
     r"""L1 sensitivity of gradient sums and counts in the cells of all features and nodes.
 
     Parameters
@@ -19,7 +19,7 @@ def level_sums(n_features: int, gradient_limit: int, neighbours: Neighbours) -> 
         Features; each has a histogram of every node.
     gradient_limit : int
         Largest absolute gradient of a row, in units of the sums; a count is worth as many units.
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
 
     Returns
@@ -36,7 +36,7 @@ def level_sums(n_features: int, gradient_limit: int, neighbours: Neighbours) -> 
     """
     features = check_integer("n_features", "level_sums", n_features, low=1)
     limit = check_integer("gradient_limit", "level_sums", gradient_limit, low=1)
-    rows = neighbours.rows
+    rows = neighbors.rows
     return Sensitivity(
         "l1",
         rows * 2 * features * limit,

@@ -23,7 +23,7 @@ import math
 from enum import IntEnum
 
 from dpboost._utils.validation import check_integer
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 #: Scores are counted in units of R / UNITS_PER_ROW.
@@ -112,12 +112,12 @@ def scale(impurity: Impurity, n_rows: int, n_classes: int) -> float:
     return exact * (1 - 2.0**-50)
 
 
-def split_score(neighbours: Neighbours) -> Sensitivity:
+def split_score(neighbors: Neighbors) -> Sensitivity:
     """Range of the split scores of a node, in units of its own scale.
 
     Parameters
     ----------
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
 
     Returns
@@ -134,18 +134,18 @@ def split_score(neighbours: Neighbours) -> Sensitivity:
     """
     return Sensitivity(
         "range",
-        neighbours.rows * (UNITS_PER_ROW + 2),
+        neighbors.rows * (UNITS_PER_ROW + 2),
         "an added row lowers each score by at most its range",
-        added=UNITS_PER_ROW + 2 if neighbours is Neighbours.REPLACE else None,
+        added=UNITS_PER_ROW + 2 if neighbors is Neighbors.REPLACE else None,
     )
 
 
-def split_gain(neighbours: Neighbours) -> Sensitivity:
+def split_gain(neighbors: Neighbors) -> Sensitivity:
     """L1 sensitivity of the gains of chosen candidates, one a node, in units of its scale.
 
     Parameters
     ----------
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
 
     Returns
@@ -163,21 +163,21 @@ def split_gain(neighbours: Neighbours) -> Sensitivity:
     """
     return Sensitivity(
         "l1",
-        neighbours.rows * (UNITS_PER_ROW + 2),
+        neighbors.rows * (UNITS_PER_ROW + 2),
         "an added row moves one gain by at most its range",
-        neighbours.rows,
-        UNITS_PER_ROW + 2 if neighbours is Neighbours.REPLACE else None,
+        neighbors.rows,
+        UNITS_PER_ROW + 2 if neighbors is Neighbors.REPLACE else None,
     )
 
 
-def split_bounds(n_features: int, neighbours: Neighbours) -> Sensitivity:
+def split_bounds(n_features: int, neighbors: Neighbors) -> Sensitivity:
     r"""L1 sensitivity of the least impurities that the splits of each feature leave in a node.
 
     Parameters
     ----------
     n_features : int
         Features :math:`p`, each with a bound from the same rows.
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
 
     Returns
@@ -194,7 +194,7 @@ def split_bounds(n_features: int, neighbours: Neighbours) -> Sensitivity:
     the sensitivity of all of them together, and spends ``p`` times the budget that it states.
     """
     features = check_integer("n_features", "split_bounds", n_features, low=1)
-    moved = neighbours.rows * features
+    moved = neighbors.rows * features
     return Sensitivity(
         "l1",
         moved * (BOUND_UNITS_PER_ROW + 1),

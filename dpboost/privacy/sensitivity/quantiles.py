@@ -6,12 +6,12 @@ Machine-checked: docs/proofs/machine-checked.md.
 from __future__ import annotations
 
 from dpboost._utils.validation import check_integer
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 def quantile_balance(
-    below: int, above: int, neighbours: Neighbours
+    below: int, above: int, neighbors: Neighbors
 ) -> tuple[Sensitivity, Sensitivity]:
     r"""L1 and L2 sensitivity of :math:`b N_{\le c} - a N_{> c}`, a sum of one coordinate.
 
@@ -22,7 +22,7 @@ def quantile_balance(
     below, above : int
         :math:`b` and :math:`a`: what a row adds that is at most the threshold, and what one takes
         away that is above it.
-    neighbours : Neighbours
+    neighbors : Neighbors
         The relation.
 
     Returns
@@ -38,6 +38,6 @@ def quantile_balance(
     """
     low = check_integer("below", "quantile_balance", below, low=1)
     high = check_integer("above", "quantile_balance", above, low=1)
-    moved = max(low, high) if neighbours is Neighbours.ADD_REMOVE else low + high
+    moved = max(low, high) if neighbors is Neighbors.ADD_REMOVE else low + high
     reason = "a row is on one side of the threshold"
     return Sensitivity("l1", moved, reason, 1), Sensitivity("l2", moved, reason, 1)

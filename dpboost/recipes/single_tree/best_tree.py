@@ -256,7 +256,7 @@ def least_epsilon_of_numbers(given: Given, terms: Terms) -> float:
         return LEAST_EPSILON_OF_ZCDP / math.sqrt(leaf_share * (1 - rows_part))
     of_leaves = 1.3 * 2**20 / (1 - rows_part) / leaf_share
     of_splits = 1.2 * (2**18 + 2) * parts(given, terms.n_features)
-    return float(terms.neighbours.rows * max(of_splits, of_leaves) / 2.0**32)
+    return float(terms.neighbors.rows * max(of_splits, of_leaves) / 2.0**32)
 
 
 BEST_TREE = Recipe(

@@ -6,7 +6,7 @@ that they call SingleMachine.
 
 Deviations, each of which makes the stated guarantee true or its noise smaller:
 
-* a split is chosen by the exponential mechanism or permute-and-flip on unnormalised, monotone
+* a split is chosen by the exponential mechanism or permute-and-flip on unnormalized, monotone
   scores, and the gain of the chosen split is a release of its own. The paper's noisy maximum
   returns index and value for the price of the index, which costs up to k / 2 times its budget
   for k candidates;
@@ -287,7 +287,7 @@ def deepest(hyper: OneMachineParameters, facts: PublicFacts) -> int:
     terms = Terms(
         delta=0.0,
         task="classification",
-        neighbours=facts.neighbours,
+        neighbors=facts.neighbors,
         n_features=facts.n_features,
         weighted=facts.weighted,
     )

@@ -40,6 +40,6 @@ def least_of_parts(
             each = 2 * terms.n_features if histograms else 1
             leaf_share: float = given.get("leaf_share", 0.2)
             divided = max(divided * each, 1.1 / leaf_share) * WEIGHT_ONE / _SCORE_UNITS
-        return 1.2 * _SCORE_UNITS * terms.neighbours.rows * divided / 2.0**32
+        return 1.2 * _SCORE_UNITS * terms.neighbors.rows * divided / 2.0**32
 
     return least_epsilon

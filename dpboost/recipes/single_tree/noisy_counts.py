@@ -13,7 +13,7 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
   of splits. The paper releases c_{y,h}, c_y and c_h for every split h, for 3 alpha / |H| by its
   appendix A.4 and for alpha / (3 |H|) by its proof of Theorem 15; all of them follow from one
   joint table, which costs a third of that;
-* LocalRNM chooses by permute-and-flip or the exponential mechanism on unnormalised scores, and
+* LocalRNM chooses by permute-and-flip or the exponential mechanism on unnormalized scores, and
   never by a noisy maximum. Splits on one feature share one histogram with cells between their
   borders;
 * the noise of a sum is drawn once, in shares, where the sites can add up in secret; the paper

@@ -456,7 +456,7 @@ def test_a_known_table_or_estimator_warns_without_its_budget(rows) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"neighbours": "replace"}, "'neighbours'"),
+        ({"neighbors": "replace"}, "'neighbors'"),
         ({"rows_per_user": 3}, "'rows_per_user'"),
         ({"noise_seed": 1}, "'noise_seed'"),
     ],
@@ -490,7 +490,7 @@ def test_users_are_protected_where_the_budget_says_so(rows) -> None:
         ({"epsilon": -1}, "'epsilon'"),
         ({"delta": 1}, "'delta'"),
         ({"delta": -1e-9}, "'delta'"),
-        ({"neighbours": "both"}, "'neighbours'"),
+        ({"neighbors": "both"}, "'neighbors'"),
         ({"rows_per_user": 0}, "'rows_per_user'"),
         ({"pure_epsilon": 2}, "'pure_epsilon'"),
         ({"pure_epsilon": -1}, "'pure_epsilon'"),
@@ -527,11 +527,11 @@ def test_the_report_of_a_budget_lists_its_fits(rows) -> None:
 def test_a_budget_goes_on_in_its_file(rows, tmp_path) -> None:
     path = tmp_path / "hospital.budget"
     budget = Budget(
-        epsilon=Fraction(1, 3), delta=1e-5, pure_epsilon=0.1, table="hospital", neighbours="replace"
+        epsilon=Fraction(1, 3), delta=1e-5, pure_epsilon=0.1, table="hospital", neighbors="replace"
     )
-    tree(neighbours="replace").fit(rows[0], rows[1] > 0, budget=budget, fraction=0.5)
+    tree(neighbors="replace").fit(rows[0], rows[1] > 0, budget=budget, fraction=0.5)
     budget.save(path)
-    tree(neighbours="replace").fit(rows[0], rows[1] > 0, budget=budget, fraction=0.3)
+    tree(neighbors="replace").fit(rows[0], rows[1] > 0, budget=budget, fraction=0.3)
     again = Budget.load(path)
     assert str(again) == str(budget)
     assert again.left == {"pure": FIFTH, "Gaussian": 1}
@@ -540,7 +540,7 @@ def test_a_budget_goes_on_in_its_file(rows, tmp_path) -> None:
     again.book("elsewhere", "epsilon", FIFTH)
     assert budget.left["pure"] == 0
     with pytest.raises(BudgetExceededError):
-        tree(neighbours="replace").fit(rows[0], rows[1] > 0, budget=budget, fraction=0.1)
+        tree(neighbors="replace").fit(rows[0], rows[1] > 0, budget=budget, fraction=0.1)
 
 
 def test_the_line_is_on_disk_before_the_first_draw(rows, tmp_path, monkeypatch) -> None:
@@ -717,9 +717,9 @@ def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
 
 
 def test_a_replaced_row_may_change_tables(tmp_path) -> None:
-    budget = Budget(epsilon=1, delta=1e-5, neighbours="replace")
+    budget = Budget(epsilon=1, delta=1e-5, neighbors="replace")
     for divide in (budget.disjoint, lambda name: DisjointTable(budget=budget, table=name)):
-        with pytest.raises(InvalidParameterError, match="neighbours='add_remove'.*two tables"):
+        with pytest.raises(InvalidParameterError, match="neighbors='add_remove'.*two tables"):
             divide("north")
     # Lines of tables under this relation would count less than they cost.
     budget.save(tmp_path / "budget")

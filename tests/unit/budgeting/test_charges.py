@@ -381,7 +381,7 @@ def test_users_and_replaced_rows_have_distances_of_their_own():
     assert str(of_users.input_metric) == str(opendp.user_distance("users"))
     fitted = of_users((X, Y, np.arange(300) // 2))
     assert fitted.privacy_report_.private
-    replaced = as_opendp_measurement(boosting(neighbours="replace", **settings))
+    replaced = as_opendp_measurement(boosting(neighbors="replace", **settings))
     assert replaced.input_metric == opendp.change_one_distance()
     bad = {"epsilon": math.inf}, {"noise_seed": 1}
     for changes in bad:

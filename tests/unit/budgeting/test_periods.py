@@ -285,8 +285,8 @@ def test_what_has_no_period_is_refused():
         budget.disjoint("north")
     with pytest.raises(InvalidParameterError, match="needs a budget that counts periods"):
         Budget(epsilon=1, delta=0).window("q0")
-    with pytest.raises(InvalidParameterError, match="needs neighbours='add_remove'"):
-        opened(neighbours="replace")
+    with pytest.raises(InvalidParameterError, match="needs neighbors='add_remove'"):
+        opened(neighbors="replace")
     with pytest.raises(InvalidParameterError, match="neither batches nor Dask"):
         classifier().fit([X, X], [y, y], budget=budget.window("q0"), fraction=TENTH)
     with pytest.raises(TypeError, match="stays in its process"):

@@ -20,10 +20,10 @@ from dpboost.data.conform import conform
 from dpboost.lightgbm.model_text.read_trees import read_trees
 from dpboost.reporting.terms import AFTER_THE_FIT, COMPACT_SETTINGS
 
-COLOURS = ["red", "green", "blue", "grey"]
+COLORS = ["red", "green", "blue", "gray"]
 SCHEMA = {
     "bounds": {"a": (0, 1), "b": (-1, 1), "c": (0, 1)},
-    "categories": {"colour": COLOURS},
+    "categories": {"color": COLORS},
 }
 # A wrong way of a split makes the error one or more.
 NEAR = 0.35
@@ -37,7 +37,7 @@ def table(n_rows=4000, seed=0):
     )
     frame.loc[rng.random(n_rows) < 0.1, "b"] = np.nan
     codes = rng.integers(0, 4, n_rows)
-    frame["colour"] = pd.Categorical.from_codes(codes, COLOURS)
+    frame["color"] = pd.Categorical.from_codes(codes, COLORS)
     signal = 3 * frame["a"] + frame["b"].fillna(2) * (codes % 2) + (codes == 2)
     return frame, (signal + 0.1 * rng.normal(size=n_rows)).to_numpy()
 
@@ -112,12 +112,12 @@ def test_a_text_says_what_the_trees_over_cells_say(model):
     text = compacting._text(source, fitting, trees, 0.1, asked)
     X = rows(model, 500)
     X.loc[:49, "a"] = np.nan
-    X.loc[50:99, "colour"] = None
+    X.loc[50:99, "color"] = None
     cells = cells_of(function, X, model.booster_.pandas_categorical, "test")
     expected = trees[0][0].scores(function, cells) + function.start[0]
     assert np.allclose(lightgbm.Booster(model_str=text).predict(X), expected, atol=1e-6)
-    unknown = X.assign(colour=pd.Categorical(["violet"] * 500))
-    missing = X.assign(colour=pd.Categorical([None] * 500, categories=COLOURS))
+    unknown = X.assign(color=pd.Categorical(["violet"] * 500))
+    missing = X.assign(color=pd.Categorical([None] * 500, categories=COLORS))
     small = dpboost.Booster(model_str=text)
     assert np.array_equal(small.predict(unknown), small.predict(missing))
 
@@ -150,10 +150,10 @@ def test_the_same_model_has_the_same_small_one(model):
 
 def test_directions_and_groups_are_kept():
     model = fitted(
-        monotone_constraints={"a": 1}, interaction_constraints=[["a", "b"], ["c", "colour"]]
+        monotone_constraints={"a": 1}, interaction_constraints=[["a", "b"], ["c", "color"]]
     )
     small = model.compact(**SMALL)
-    assert dpboost.check_constraints(small, {"a": 1}, [["a", "b"], ["c", "colour"]])
+    assert dpboost.check_constraints(small, {"a": 1}, [["a", "b"], ["c", "color"]])
     assert not dpboost.check_constraints(fitted().compact(**SMALL), {"a": 1})
     assert small.num_trees() == 60
 

@@ -92,13 +92,13 @@ def test_they_are_read_in_their_order_and_again(source, times):
         np.testing.assert_allclose(joined(batches), np.concatenate([X] * times), rtol=1e-6)
     assert batches.n_rows == 20 * times
     assert not batches.once
-    assert not batches.labelled
+    assert not batches.labeled
 
 
 def test_an_iterator_is_read_once_although_its_first_batch_was_looked_at():
     batches = Batches(iter([X[:5], X[5:]]))
     assert batches.once
-    assert not batches.labelled
+    assert not batches.labeled
     np.testing.assert_array_equal(batches.first.X, X[:5])
     np.testing.assert_array_equal(joined(batches), X)
     with pytest.raises(InvalidParameterError, match="were read before"):
@@ -115,7 +115,7 @@ def test_an_iterator_is_read_once_although_its_first_batch_was_looked_at():
     ],
 )
 def test_labels_and_weights_come_with_the_rows(batches):
-    assert batches.labelled
+    assert batches.labeled
     labels, weights = batches.labels()
     np.testing.assert_array_equal(labels, Y)
     np.testing.assert_array_equal(weights, np.abs(Y))
@@ -247,7 +247,7 @@ def test_a_source_whose_batches_run_out_is_refused():
 def test_labels_that_were_seen_in_a_check_are_not_read_again():
     source = Again((X[:5], Y[:5]), (X[5:], Y[5:]))
     batches = Batches(source)
-    assert batches.labelled
+    assert batches.labeled
     seen = []
     batches.check(seen.append)
     assert [batch.n_rows for batch in seen] == [5, 15]

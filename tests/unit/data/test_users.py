@@ -12,7 +12,7 @@ import scipy.sparse
 
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
-from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.neighboring_pairs import Pair
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.data.users import earliest_rows, first_rows, read_users, sample_rows, take_rows
 from dpboost.privacy.ledger import Ledger
@@ -258,7 +258,7 @@ def test_the_report_says_what_is_protected():
     assert float(alone.capacity) == pytest.approx(4 * float(report.capacity))
     assert report.epsilon_spent == pytest.approx(alone.epsilon_spent, rel=1e-6)
     assert "protected        one row\n" in alone.details()
-    replaced = DPBoostRegressor(schema=SCHEMA, rows_per_user=2, neighbours="replace", **FAST).fit(
+    replaced = DPBoostRegressor(schema=SCHEMA, rows_per_user=2, neighbors="replace", **FAST).fit(
         X, y, user_ids=users
     )
     assert "the content of all rows of one user" in replaced.privacy_report_.guarantee

@@ -175,7 +175,7 @@ def test_epsilon_data_and_recipe_change_the_model():
     assert base != trees(recipe="seq", trees_per_ensemble=None)
     assert base != trees(recipe="para", trees_per_ensemble=None)
     assert base != trees(recipe="dpboost")
-    assert base != trees(neighbours="replace")
+    assert base != trees(neighbors="replace")
     paper = {"recipe": "dpboost", "epsilon": 30.0}
     assert trees(**paper) != trees(**paper, selection="permute_and_flip")
 
@@ -290,11 +290,11 @@ def three_classes(n_rows=3000, seed=0):
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_several_classes_are_learned_and_written(delta, neighbours):
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_several_classes_are_learned_and_written(delta, neighbors):
     X, y, schema = three_classes()
     model = DPBoostClassifier(
-        epsilon=4.0, delta=delta, neighbours=neighbours, schema=schema, n_jobs=1, verbosity=0
+        epsilon=4.0, delta=delta, neighbors=neighbors, schema=schema, n_jobs=1, verbosity=0
     ).fit(X, y)
     assert model.classes_.tolist() == ["high", "low", "middle"]
     assert model.booster_.num_model_per_iteration() == 3

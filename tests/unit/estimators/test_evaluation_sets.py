@@ -11,12 +11,12 @@ from sklearn import metrics
 
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
-from dpboost.audit.neighbouring_pairs import pair_of
+from dpboost.audit.neighboring_pairs import pair_of
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.data.table import read_table
 from dpboost.estimators.evaluation_sets import Metrics, PublicScores
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 FAST = {"n_estimators": 6, "max_depth": 3, "n_jobs": 1, "verbosity": 0}
 BOUNDS = {"bounds": dict.fromkeys(range(3), (-1, 1)), "label_bounds": (-2, 2)}
@@ -209,7 +209,7 @@ def test_replay_with_public_rows_and_early_stopping():
             "text": model.booster_.model_to_string(),
         }
 
-    pair = pair_of(X_small, y_small, np.full(3, 0.9), 2.0, Neighbours.ADD_REMOVE)
+    pair = pair_of(X_small, y_small, np.full(3, 0.9), 2.0, Neighbors.ADD_REMOVE)
     for each in (pair, pair.swapped):
         audit = replay_pair(fit, each)
         assert audit.violations == ()

@@ -58,7 +58,7 @@ def test_without_noise_weights_are_numbers_of_rows(estimator):
     options = {"schema": schema, "epsilon": math.inf, "max_depth": 3}
     weighted = fit(estimator, X, y, sample_weight=times, max_weight=4.0, **options)
     repeated = fit(estimator, np.repeat(X, times, axis=0), np.repeat(y, times), **options)
-    # Weights count in parts of the largest one; a tree of numbers is regularised by rows.
+    # Weights count in parts of the largest one; a tree of numbers is regularized by rows.
     assert 4 * weighted.tree_.counts[0] == pytest.approx(repeated.tree_.counts[0], abs=0.1)
     assert np.corrcoef(weighted._raw(X), repeated._raw(X))[0, 1] > 0.98
     if estimator is DPTreeClassifier:
@@ -191,7 +191,7 @@ def test_the_least_epsilon_is_drawn_with_delta_and_weights(estimator):
             terms = dpboost.recipes.recipe.Terms(
                 delta=delta,
                 task=estimator._task,
-                neighbours=dpboost.privacy.neighbours.Neighbours.ADD_REMOVE,
+                neighbors=dpboost.privacy.neighbors.Neighbors.ADD_REMOVE,
                 n_features=3,
                 weighted=True,
             )

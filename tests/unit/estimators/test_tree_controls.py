@@ -171,7 +171,7 @@ def test_where_steps_are_mixed_no_reasons_are_given():
     assert fitted().reason_codes(X[:1])
     assert fitted(max_delta_step=0.5).reason_codes(X[:1])
     model = fitted(path_smooth=10)
-    assert not model.explains_itself
+    assert not model.is_explainable
     with pytest.raises(InvalidParameterError, match="path_smooth"):
         model.reason_codes(X[:1])
 
@@ -181,7 +181,7 @@ def test_new_leaves_keep_to_the_controls_of_the_model():
     budget = Budget(epsilon=4, delta=1e-6)
     new = dpboost.refit_leaves(model, X, -Y, budget=budget, fraction=1)
     assert leaves_of(new) <= 0.01 * new.learning_rate_ + new.ensemble_.unit
-    assert not new.explains_itself
+    assert not new.is_explainable
     assert new.get_params()["path_smooth"] == 30.0
 
 

@@ -218,7 +218,7 @@ def test_other_tables_are_refused(frame):
         plain.predict(np.zeros((4, 3)))
 
 
-@pytest.mark.parametrize("name", ["epsilon", "delta", "neighbours", "schema", "n_jobs"])
+@pytest.mark.parametrize("name", ["epsilon", "delta", "neighbors", "schema", "n_jobs"])
 def test_bad_parameters_are_refused(name):
     X, y = np.zeros((9, 2)), np.zeros(9, dtype=int)
     with pytest.raises(InvalidParameterError, match=name):

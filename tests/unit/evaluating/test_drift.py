@@ -14,7 +14,7 @@ from dpboost import (
 )
 from dpboost.audit import pair_of, replay_budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 NAMES = ("Column_0", "Column_1", "Column_2")
 
@@ -130,7 +130,7 @@ def test_histograms_of_other_bins_are_not_compared(model) -> None:
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 def test_the_auditor_measures_what_is_booked(model, relation, delta) -> None:
     pair = pair_of(
         np.zeros((5, 3)),
@@ -142,7 +142,7 @@ def test_the_auditor_measures_what_is_booked(model, relation, delta) -> None:
     )
 
     def run(X, y):
-        budget = Budget(epsilon=1, delta=delta, neighbours=relation.value)
+        budget = Budget(epsilon=1, delta=delta, neighbors=relation.value)
         found = bin_histograms(model, X, budget=budget, fraction=Fraction(1, 2))
         return {"counts": str(found.counts), "report": found.report.details()}
 

@@ -19,14 +19,14 @@ from tests.unit.explain.conftest import fitted, table
 
 def test_spreads_of_values_and_probabilities(model, classifier, of_three):
     X, _ = table(50, seed=3)
-    spread = model.prediction_spread(X)
+    spread = model.prediction_std(X)
     assert spread.shape == (50,)
     assert (spread > 0).all()
-    of_two = classifier.prediction_spread(X)
+    of_two = classifier.prediction_std(X)
     assert of_two.shape == (50, 2)
     np.testing.assert_array_equal(of_two[:, 0], of_two[:, 1])
     assert (of_two < 0.5).all()
-    assert of_three.prediction_spread(X).shape == (50, 3)
+    assert of_three.prediction_std(X).shape == (50, 3)
 
 
 def test_contributions_add_up(model, of_three):
@@ -56,7 +56,7 @@ def test_reasons_are_the_largest_contributions(model):
 def test_all_of_it_survives_a_pickle(model):
     X, _ = table(5)
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(model.prediction_spread(X), again.prediction_spread(X))
+    np.testing.assert_array_equal(model.prediction_std(X), again.prediction_std(X))
 
 
 def test_directions_are_explained_too():
@@ -65,7 +65,7 @@ def test_directions_are_explained_too():
     explanation = kept.explain(pairs=1)
     assert (np.diff(explanation.shape("age").effect[0, :-1]) >= 0).all()
     assert (explanation.shape("age").error > 0).all()
-    assert kept.prediction_spread(table(5)[0]).shape == (5,)
+    assert kept.prediction_std(table(5)[0]).shape == (5,)
 
 
 def test_additive_models_have_no_pairs():
@@ -77,12 +77,12 @@ def test_what_cannot_be_said_is_refused(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         longer = clone(model).fit(X, y, init_model=model)
-    for call in (longer.explain, lambda: longer.prediction_spread(X)):
+    for call in (longer.explain, lambda: longer.prediction_std(X)):
         with pytest.raises(InvalidParameterError, match="continues another one"):
             call()
     splits = fitted(recipe="dpboost", epsilon=20, n_estimators=3)
     assert np.isnan(splits.explain().shapes[0].error).all()
-    for call in (splits.prediction_spread, splits.reason_codes):
+    for call in (splits.prediction_std, splits.reason_codes):
         with pytest.raises(InvalidParameterError, match="use recipe='best'"):
             call(X)
     with pytest.raises(NotFittedError):

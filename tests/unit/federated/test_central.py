@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from dpboost.audit.neighbouring_pairs import pair_of
+from dpboost.audit.neighboring_pairs import pair_of
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.data.table import read_table
 from dpboost.federated import simulate
 from dpboost.federated.training.agreed_fit import agreed_privacy, train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.channels import agreement, tables
@@ -49,19 +49,19 @@ def test_shares_that_add_up_to_the_central_draw_give_the_central_model(recipe):
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_every_release_costs_what_was_charged_and_no_more(recipe, neighbours):
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_every_release_costs_what_was_charged_and_no_more(recipe, neighbors):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(12, 2)).astype(float)
     y = rng.choice([-1.0, 1.0], 12)
-    agreed = terms(recipe=recipe, neighbours=neighbours.value)
+    agreed = terms(recipe=recipe, neighbors=neighbors.value)
 
     def fit(X, y):
         return {"trees": text_of(trained_in_one_place(agreed, X, y).ensemble)}
 
     # A row with the largest gradient; in its place another one in other cells of all features.
     instead = (np.zeros(2), -1.0)
-    pair = pair_of(X, y, np.ones(2), 1.0, neighbours, instead=instead, coin=0.0)
+    pair = pair_of(X, y, np.ones(2), 1.0, neighbors, instead=instead, coin=0.0)
     reached = {}
     for one in (pair, pair.swapped):
         audit = replay_pair(fit, one, seed=1)
@@ -70,5 +70,5 @@ def test_every_release_costs_what_was_charged_and_no_more(recipe, neighbours):
         for entry in audit.entries:
             reached[entry.label] = max(reached.get(entry.label, 0), entry.reached)
     assert reached["level histograms"] >= 0.95
-    assert reached["leaf sums"] >= (0.95 if neighbours is Neighbours.ADD_REMOVE else 0.45)
+    assert reached["leaf sums"] >= (0.95 if neighbors is Neighbors.ADD_REMOVE else 0.45)
     assert max(reached.values()) <= 1 + 1e-9

@@ -263,7 +263,7 @@ def test_a_model_without_a_report_is_continued_without_a_guarantee(first):
         ({"schema": {"bounds": BOUNDS, "classes": [0, 2]}}, "same classes"),
         ({"schema": {"bounds": BOUNDS, "classes": [0, 1, 2]}}, "same classes"),
         ({"schema": {"categories": {0: ["a", "b"]}, "classes": [0, 1]}}, "categories"),
-        ({"neighbours": "replace"}, "neighbours"),
+        ({"neighbors": "replace"}, "neighbors"),
         ({"rows_per_user": 2}, "rows_per_user"),
         ({"monotone_constraints": [1, -1]}, "'init_model' .* constraints"),
     ],

@@ -61,9 +61,9 @@ def test_the_recipes():
 
 @pytest.mark.parametrize("recipe", ["noisy_counts", "histograms", "sulq_id3"])
 @pytest.mark.parametrize("n_parties", [2, 5])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_with_a_seed_it_is_the_central_tree_with_that_seed(recipe, n_parties, neighbours):
-    options = {"recipe": recipe, "epsilon": 5.0, "noise_seed": 7, "neighbours": neighbours}
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_with_a_seed_it_is_the_central_tree_with_that_seed(recipe, n_parties, neighbors):
+    options = {"recipe": recipe, "epsilon": 5.0, "noise_seed": 7, "neighbors": neighbors}
     ours, other = fit(parties(n_parties), **options), central(**options)
     assert ours.export_text() == other.export_text()
     assert np.array_equal(ours.predict_proba(table()[0]), other.predict_proba(table()[0]))
@@ -203,7 +203,7 @@ def test_terms_travel_and_a_session_keeps_to_them():
         ({"recipe": "histograms", "n_splits": 3}, "'n_splits' parameter .* no meaning"),
         ({"recipe": "histograms_saving", "bounds_share": 1.5}, "'bounds_share' parameter"),
         ({"recipe": "histograms", "least_rows": 0}, "'least_rows' parameter"),
-        ({"neighbours": "both"}, "'neighbours' parameter"),
+        ({"neighbors": "both"}, "'neighbors' parameter"),
     ],
 )
 def test_bad_parameters_are_refused_before_anything_is_drawn(options, message):

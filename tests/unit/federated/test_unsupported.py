@@ -43,8 +43,8 @@ def test_none_asks_for_nothing():
     refuse_unsupported({"conformal": None, "feature_name": "auto"}, "Model")
     with pytest.raises(InvalidParameterError, match=r"'conformal' parameter of Model .* coins"):
         refuse_unsupported({"conformal": 0.9}, "Model")
-    with pytest.raises(InvalidParameterError, match="'colour' parameter of Model"):
-        refuse_unsupported({"colour": None}, "Model")
+    with pytest.raises(InvalidParameterError, match="'color' parameter of Model"):
+        refuse_unsupported({"color": None}, "Model")
 
 
 @pytest.mark.parametrize("kind", [pair[1] for pair in PAIRS])

@@ -11,7 +11,7 @@ from dpboost.growing.training_rows import TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.recipes import ALGORITHMS
@@ -47,7 +47,7 @@ def ledger(epsilon=math.inf):
     return Ledger(
         epsilon=epsilon,
         delta=0.0,
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
         accountant=PureAccountant(),
         entropy=Entropy.seeded(7),
     )
@@ -63,7 +63,7 @@ def public_facts(loss, *, n_rows, given):
         given=given,
         budget=math.inf,
         accountant=PureAccountant(),
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpboost.growing.clipped_leaves import LEAF_UNIT, ClippedLeaf
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 ONE = 65536
 
@@ -29,11 +29,11 @@ def test_values_are_clipped_and_rounded_to_the_grid(hessian, clip):
         assert abs(Fraction(value) - exact * 2**20) <= Fraction(1, 2) + Fraction(1, 1000)
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("hessian", [1.0, 0.25])
 @pytest.mark.parametrize("clip", [4.0, 0.1, 2.0**-22, 0.0])
-def test_one_row_moves_a_leaf_by_what_is_charged(neighbours, hessian, clip):
-    charged = leaf(hessian, clip=clip).bound(neighbours)
+def test_one_row_moves_a_leaf_by_what_is_charged(neighbors, hessian, clip):
+    charged = leaf(hessian, clip=clip).bound(neighbors)
     assert charged.kind == "l1"
     sums, counts = zip(
         *[(total * ONE // 8, n) for n in range(8) for total in range(-8 * n, 8 * n + 1)],
@@ -44,7 +44,7 @@ def test_one_row_moves_a_leaf_by_what_is_charged(neighbours, hessian, clip):
     for x in (-ONE, 0, ONE):
         after = leaf(hessian, clip=clip).values(np.array(sums) + x, np.array(counts) + 1)
         worst = max(worst, int(np.abs(after - before).max()))
-    rows = 1 if neighbours is Neighbours.ADD_REMOVE else 2
+    rows = 1 if neighbors is Neighbors.ADD_REMOVE else 2
     assert rows * worst <= charged.constant
     # Tight but for the unit that rounding may add.
     assert rows * (worst + 2) >= charged.constant
@@ -61,11 +61,11 @@ def test_the_noise_follows_the_charge(statistics, rows, open_ledger):
     estimator = leaf()
     exact, none = estimator.release(data, epsilon=math.inf, ledger=open_ledger())
     noisy, noise_stddev = estimator.release(data, epsilon=Fraction(2), ledger=ledger)
-    scale = estimator.bound(Neighbours.ADD_REMOVE).constant / 2
+    scale = estimator.bound(Neighbors.ADD_REMOVE).constant / 2
     assert np.abs(noisy - exact).mean() == pytest.approx(scale, rel=0.25)
     assert (none, noise_stddev) == (0.0, pytest.approx(math.sqrt(2) * scale, rel=1e-3))
     (entry,) = ledger.entries
     assert entry.label == "leaf values"
     assert entry.charge.cost == 2
     assert entry.unit == LEAF_UNIT
-    assert entry.bound == estimator.bound(Neighbours.ADD_REMOVE)
+    assert entry.bound == estimator.bound(Neighbors.ADD_REMOVE)

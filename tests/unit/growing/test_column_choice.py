@@ -14,14 +14,14 @@ from dpboost.growing import column_choice
 from dpboost.growing.feature_sampler import FeatureQueue
 from dpboost.losses import SoftmaxLoss
 from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.sensitivity.constants import column_scores
 from dpboost.recipes.best import BEST
 from dpboost.recipes.best_rules import FIRST_CHOSEN, LEAST_COLUMNS
 from dpboost.rows import column_scores as scores_module
 
-ADD, REPLACE = Neighbours
+ADD, REPLACE = Neighbors
 N_COLUMNS, N_ROWS = 24, 600
 BOUNDS = {"bounds": dict.fromkeys(range(N_COLUMNS), (-1, 1))}
 NUMBERS = {**BOUNDS, "label_bounds": (-1, 1)}
@@ -99,7 +99,7 @@ def test_scores_are_sums_of_absolute_sums(monkeypatch):
     seen = []
     original = scores_module.scores_of_columns
 
-    def watched(source, cells, loss, limit, neighbours, by_chance):
+    def watched(source, cells, loss, limit, neighbors, by_chance):
         rows = store_of(source)._rows
         order = np.arange(N_ROWS, dtype=np.int32)
         packed = loss.packed_newton(rows.scores, rows.labels, order, gradient_limit=limit)
@@ -116,7 +116,7 @@ def test_scores_are_sums_of_absolute_sums(monkeypatch):
         totals = [float(own.sum()) for own in gradients]
         of_noise = sum(np.hypot(total, by_chance) for total in totals)
         plain.append(min(sorted(plain)[n_columns // 4], of_noise))
-        found = original(source, cells, loss, limit, neighbours, by_chance=by_chance)
+        found = original(source, cells, loss, limit, neighbors, by_chance=by_chance)
         seen.append((np.array(plain), found._value[0]))
         return found
 
@@ -137,11 +137,11 @@ def test_scores_are_sums_of_absolute_sums(monkeypatch):
 # -- what it costs, and where it is left out ------------------------------------------------------
 
 
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
-def test_choices_add_up_to_their_budget(delta, neighbours):
+def test_choices_add_up_to_their_budget(delta, neighbors):
     X, y = table()
-    model = fitted(DPBoostRegressor, X, y, epsilon=1.0, delta=delta, neighbours=neighbours)
+    model = fitted(DPBoostRegressor, X, y, epsilon=1.0, delta=delta, neighbors=neighbors)
     lines = choices(model)
     assert FIRST_CHOSEN < sum(line.releases for line in lines) <= 6
     assert {line.mechanism for line in lines} == {"exponential mechanism"}

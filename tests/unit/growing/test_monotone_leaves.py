@@ -136,8 +136,8 @@ def test_values_in_order_are_left_alone():
 def test_a_direction_of_categories_is_refused():
     binner = Binner(
         features=[uniform_bins(0, 1, 4), CategoryBins(codes=(0, 1, 2))],
-        feature_names=["age", "colour"],
+        feature_names=["age", "color"],
     )
-    with pytest.raises(InvalidParameterError, match="'colour', whose values are categories"):
+    with pytest.raises(InvalidParameterError, match="'color', whose values are categories"):
         MonotoneLeaves.of((0, 1), binner)
     assert MonotoneLeaves.of((), binner) is None

@@ -18,7 +18,7 @@ from dpboost.growing.training_rows import TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle, store_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.boosting_state import BoostingState
@@ -38,7 +38,7 @@ def ledger(epsilon=math.inf, delta=0):
     return Ledger(
         epsilon=epsilon,
         delta=delta,
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
         accountant=GDPAccountant() if delta else PureAccountant(),
         entropy=Entropy.seeded(5),
     )

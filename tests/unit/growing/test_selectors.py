@@ -7,7 +7,7 @@ import pytest
 
 from dpboost.growing.selectors import SELECTIONS, GainChoice, PrivateArgmax
 from dpboost.privacy.mechanisms import ExponentialMechanism, PermuteAndFlip
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.trees.gain import GradientGain
 
 ONE = 65536
@@ -43,16 +43,16 @@ def test_without_rows_all_candidates_tie_and_the_first_wins(statistics, open_led
 
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_a_level_is_one_charged_release(rows, statistics, open_ledger, selection):
-    data = statistics(*rows(), neighbours=Neighbours.REPLACE)
+    data = statistics(*rows(), neighbors=Neighbors.REPLACE)
     data.split(np.array([0], np.int32), np.array([1], np.uint8))
-    ledger = open_ledger(1, Neighbours.REPLACE)
+    ledger = open_ledger(1, Neighbors.REPLACE)
     selector = PrivateArgmax(criterion=criterion(), selection=selection)
     feature, split_bin = selector.choose(data, epsilon=Fraction(1, 3), ledger=ledger)
     assert len(feature) == len(split_bin) == 2
     (entry,) = ledger.entries
     assert entry.label == "split choice"
     assert entry.charge.cost == Fraction(1, 3)
-    assert entry.bound == criterion().bound(Neighbours.REPLACE)
+    assert entry.bound == criterion().bound(Neighbors.REPLACE)
     kinds = {"exponential": ExponentialMechanism, "permute_and_flip": PermuteAndFlip}
     assert type(entry.mechanism) is kinds[selection]
 

@@ -8,7 +8,7 @@ import pytest
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import SoftmaxLoss
 from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.rows.newton_sums import GRADIENT_FACTOR, SumScale
 
 STEPS = np.array([-0.5, 0.5])
@@ -62,8 +62,8 @@ def test_released_units_are_worth_what_went_in(norm):
     np.testing.assert_allclose(value[1] * part.hessian_unit_value, [[1, 0.25]])
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_the_bounds_hold_for_the_largest_row(neighbours):
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_the_bounds_hold_for_the_largest_row(neighbors):
     part = scale()
     limit = int(part.gradient_limit * 65536)
 
@@ -74,9 +74,9 @@ def test_the_bounds_hold_for_the_largest_row(neighbours):
 
     row = vector(0, limit, 16384)
     changes = [row]
-    if neighbours is Neighbours.REPLACE:
+    if neighbors is Neighbors.REPLACE:
         changes = [row - vector(leaf, -limit, h) for leaf in (0, 1) for h in (0, 16384)]
-    l1, l2 = part.bounds(neighbours)
+    l1, l2 = part.bounds(neighbors)
     assert l1.constant == max(np.abs(change).sum() for change in changes)
     largest = max(np.linalg.norm(change) for change in changes)
     assert largest <= l2.constant <= largest + 1

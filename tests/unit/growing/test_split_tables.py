@@ -3,7 +3,7 @@ import pytest
 
 from dpboost._utils.threads import Threads
 from dpboost.growing.split_tables import SplitTables
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.trees.split_candidates import CATEGORY, THRESHOLD, Candidates
 
@@ -47,9 +47,9 @@ def test_splits_of_one_feature_cost_what_one_split_costs():
     nodes = np.arange(2, dtype=np.int32) + 1
     chosen = np.array([[0, 1, 2, 3], [0, 4, 8, 5]], dtype=np.int32)
     query = SplitTables.of(nodes, chosen, LAYOUT, 2).query
-    (l1, _) = query.bounds(Neighbours.ADD_REMOVE)
+    (l1, _) = query.bounds(Neighbors.ADD_REMOVE)
     assert query.unit_value.tolist() == [512, 170]
     assert l1.constant == 512
     single = SplitTables.of(nodes, chosen[:, :1], LAYOUT, 2).query
     assert single.unit_value.tolist() == [1, 1]
-    assert single.bounds(Neighbours.REPLACE)[0].constant == 2
+    assert single.bounds(Neighbors.REPLACE)[0].constant == 2

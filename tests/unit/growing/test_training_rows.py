@@ -12,7 +12,7 @@ from dpboost.growing.training_rows import TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import _reveal
@@ -56,11 +56,11 @@ class Recorder(GradientGain):
 seen: list = []
 
 
-def ledger(neighbours=Neighbours.ADD_REMOVE, seed=5):
+def ledger(neighbors=Neighbors.ADD_REMOVE, seed=5):
     return Ledger(
         epsilon=math.inf,
         delta=0,
-        neighbours=neighbours,
+        neighbors=neighbors,
         accountant=PureAccountant(),
         entropy=Entropy.seeded(seed),
     )
@@ -88,7 +88,7 @@ def training_rows(bins, labels, present=None, loss=LOSS):
 
 def histogram(rows, index, records, gradient_bound=1.0):
     """Sums and counts of the root of one tree, as the criterion sees them."""
-    data = rows.take(index).node_statistics(gradient_bound, records.neighbours)
+    data = rows.take(index).node_statistics(gradient_bound, records.neighbors)
     seen.clear()
     data.split_scores(Recorder(hessian=1.0, reg_lambda=0.1, gradient_limit=65536))
     return seen[0]
@@ -197,7 +197,7 @@ def test_trees_that_are_no_round_are_in_all_scores_once(plan):
         rows.deal(plan, records)
         taken = rows.take(0)
         partition = GRID.random(np.array([0, 1], np.int32), 3, np.random.default_rng(step))
-        taken.leaf_sums(partition, SCALE, records.neighbours)
+        taken.leaf_sums(partition, SCALE, records.neighbors)
         grown = grow(rows, taken, partition)
         scores += grown.leaf_value[leaf_index(grown, bins)]
         if step % 2:
@@ -234,13 +234,13 @@ def test_the_filter_drops_rows_with_large_gradients_and_nobody_else():
     assert_histogram(found, expected(bins, gradients, kept))
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_statistics_carry_the_bounds_of_the_ledgers_relation(neighbours):
-    rows, records = training_rows(*table()), ledger(neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_statistics_carry_the_bounds_of_the_ledgers_relation(neighbors):
+    rows, records = training_rows(*table()), ledger(neighbors)
     rows.deal(ALL, records)
-    data = rows.take(0).node_statistics(1.0, records.neighbours)
+    data = rows.take(0).node_statistics(1.0, records.neighbors)
     criterion = GradientGain(hessian=1.0, reg_lambda=0.1, gradient_limit=65536)
-    assert data.split_scores(criterion).bounds == (criterion.bound(neighbours),)
+    assert data.split_scores(criterion).bounds == (criterion.bound(neighbors),)
 
 
 def test_a_question_that_is_asked_twice_gets_the_same_answer():
@@ -253,7 +253,7 @@ def test_a_question_that_is_asked_twice_gets_the_same_answer():
             partition = GRID.random(np.array([0, 1], np.int32), 3, np.random.default_rng(seed))
             taken = rows.take(0)
             first, second = (
-                _reveal(taken.leaf_sums(partition, SCALE, records.neighbours)) for _ in range(2)
+                _reveal(taken.leaf_sums(partition, SCALE, records.neighbors)) for _ in range(2)
             )
             assert first.any()
             assert np.array_equal(first, second)

@@ -116,7 +116,7 @@ def test_scores_and_leaves_agree_with_a_walk_in_python(n_rows, n_trees, max_node
 
 
 def runs_of_bins(rng, n):
-    """Sets of neighbouring bins, most of them thresholds, whole words and all bins among them."""
+    """Sets of neighboring bins, most of them thresholds, whole words and all bins among them."""
     first = rng.integers(0, 256, n) * (rng.random(n) < 0.5)
     last = np.maximum(first, rng.integers(0, 256, n))
     first[:4], last[:4] = (0, 64, 0, 255), (255, 127, 63, 255)
@@ -151,7 +151,7 @@ def backwards(forest):
 @pytest.mark.parametrize(
     ("n_rows", "first_row"), [(16, 2), (17, 2), (256, 0), (257, 3), (1_000, 700)]
 )
-def test_neighbouring_rows_find_the_leaves_that_each_finds_alone(n_rows, first_row, first, change):
+def test_neighboring_rows_find_the_leaves_that_each_finds_alone(n_rows, first_row, first, change):
     rng = np.random.default_rng(n_rows + first_row)
     n_trees = 12
     forest = Forest(n_rows, n_trees, 6, 130)

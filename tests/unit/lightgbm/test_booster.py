@@ -20,7 +20,7 @@ from dpboost.lightgbm import Booster, ModelTextError, model_text
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.trees.tree import Tree
@@ -36,7 +36,7 @@ def report(note):
         Ledger(
             epsilon=0.1,
             delta=0,
-            neighbours=Neighbours.ADD_REMOVE,
+            neighbors=Neighbors.ADD_REMOVE,
             accountant=PureAccountant(),
             entropy=Entropy.secure(),
         ),

@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_charged(first, monkeypa
     broken = tmp_path / "broken.txt"
     broken.write_text("no tree")
     cases = [
-        ({"schema": SCHEMA, "neighbours": "replace"}, X, "neighbours"),
+        ({"schema": SCHEMA, "neighbors": "replace"}, X, "neighbors"),
         ({}, X[:, :2], "features"),
         ({"schema": SCHEMA, "recipe": "dpboost"}, X, "recipe='best'"),
     ]

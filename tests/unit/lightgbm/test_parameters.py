@@ -55,7 +55,7 @@ def test_unknown_names_warn_and_have_no_effect(name, hint):
         ("deltta", "delta"),
         ("row_per_user", "rows_per_user"),
         ("max_weights", "max_weight"),
-        ("neighbors", "neighbours"),
+        ("neighbours", "neighbors"),
         ("label_bounds", "schema"),
     ],
 )

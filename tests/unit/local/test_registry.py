@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dpboost import InvalidParameterError
-from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding
+from dpboost.local.frequency_oracles import GeneralizedResponse, UnaryEncoding
 from dpboost.local.label_levels import ClassLabels, NumericLabels
 from dpboost.local.randomizer import ONE_RECORD, MalformedReportError
-from dpboost.local.registry import MECHANISMS, find_randomiser, response_is_better
+from dpboost.local.registry import MECHANISMS, find_randomizer, response_is_better
 from dpboost.privacy.randomness import Entropy
 
 SIGN = NumericLabels(lower=-2.0, upper=2.0)
@@ -28,20 +28,20 @@ N, RUNS = 400, 400
 
 def simulate(mechanism, labels, epsilon, records):
     """Return counts and sums of many collections of the same records."""
-    randomiser = find_randomiser(mechanism, epsilon, labels, 4, "test")
+    randomizer = find_randomizer(mechanism, epsilon, labels, 4, "test")
     entropy = Entropy.seeded(1)
     found = []
     for _ in range(RUNS):
-        payload = randomiser.draw(records, ONE_RECORD, entropy)
-        randomiser.check_payload(payload)
-        totals = randomiser.new_totals()
-        randomiser.add(payload, totals)
-        counts, sums = randomiser.estimate(totals, len(records))
-        whole, _ = randomiser.whole_sum(totals, len(records))
-        moment = randomiser.second_moment(totals, len(records))
+        payload = randomizer.draw(records, ONE_RECORD, entropy)
+        randomizer.check_payload(payload)
+        totals = randomizer.new_totals()
+        randomizer.add(payload, totals)
+        counts, sums = randomizer.estimate(totals, len(records))
+        whole, _ = randomizer.whole_sum(totals, len(records))
+        moment = randomizer.second_moment(totals, len(records))
         found.append((counts, sums, whole, moment))
     parts = zip(*found, strict=True)
-    return randomiser, [np.array(part) for part in parts]
+    return randomizer, [np.array(part) for part in parts]
 
 
 @pytest.mark.parametrize(("mechanism", "labels"), CASES)
@@ -55,8 +55,8 @@ def test_estimates_are_unbiased_with_the_stated_variance(mechanism, labels, epsi
         # In a cell all labels are the same, so that no spread of labels comes in.
         private = np.array([-1.0, 0.5, 1.0])[cells]
     records = np.column_stack([cells, labels.positions(private)])
-    randomiser, (counts, sums, whole, _) = simulate(mechanism, labels, epsilon, records)
-    noise = randomiser.noise()
+    randomizer, (counts, sums, whole, _) = simulate(mechanism, labels, epsilon, records)
+    noise = randomizer.noise()
     truth = np.bincount(cells, minlength=4)
     unit_value = labels.targets(private)
     true_sums = np.array([unit_value[cells == cell].sum(axis=0) for cell in range(4)])
@@ -70,7 +70,7 @@ def test_estimates_are_unbiased_with_the_stated_variance(mechanism, labels, epsi
     outside = sums[:, 3].var(axis=0).sum()
     # The paper's mechanism reckons with the largest labels.
     least = (
-        (0.25 + randomiser.label_variance) / (1 + randomiser.label_variance)
+        (0.25 + randomizer.label_variance) / (1 + randomizer.label_variance)
         if (mechanism == "paper")
         else 1.0
     )
@@ -88,8 +88,8 @@ def test_the_variance_of_a_mean_is_that_of_reports_inside_and_outside(mechanism,
     cells = random.integers(0, 4, N)
     private = random.choice([-1.5, 0.0, 1.0], N)
     records = np.column_stack([cells, LEVELS.positions(private)])
-    randomiser, (counts, sums, _, moment) = simulate(mechanism, LEVELS, epsilon, records)
-    noise, scaled = randomiser.noise(), private / 2
+    randomizer, (counts, sums, _, moment) = simulate(mechanism, LEVELS, epsilon, records)
+    noise, scaled = randomizer.noise(), private / 2
     inside = cells == 0
     mean, spread = scaled[inside].mean(), scaled[inside].var()
     position = (scaled + 1) * 2
@@ -110,7 +110,7 @@ def test_the_variance_of_a_mean_is_that_of_reports_inside_and_outside(mechanism,
 @pytest.mark.parametrize(
     ("oracle", "formula"),
     [
-        (GeneralisedResponse, lambda e, k: (k - 2 + e) / (e - 1) ** 2),
+        (GeneralizedResponse, lambda e, k: (k - 2 + e) / (e - 1) ** 2),
         (UnaryEncoding, lambda e, k: 4 * e / (e - 1) ** 2),
     ],
 )
@@ -125,7 +125,7 @@ def test_the_signed_cell_takes_the_better_oracle(epsilon):
     for n_symbols in range(2, 80):
         variances = [
             kind(epsilon=Fraction(epsilon), n_symbols=n_symbols).variance(np.eye(n_symbols)[0])
-            for kind in (GeneralisedResponse, UnaryEncoding)
+            for kind in (GeneralizedResponse, UnaryEncoding)
         ]
         assert response_is_better(n_symbols, Fraction(epsilon)) == (variances[0] < variances[1])
 
@@ -133,7 +133,7 @@ def test_the_signed_cell_takes_the_better_oracle(epsilon):
 def test_the_signed_cell_is_far_less_noisy_than_the_paper():
     for epsilon, least in ((1, 50), (2, 15), (4, 12), (6, 15)):
         sums = [
-            find_randomiser(mechanism, epsilon, SIGN, 32, "test").noise().sums
+            find_randomizer(mechanism, epsilon, SIGN, 32, "test").noise().sums
             for mechanism in ("paper", "signed_cell")
         ]
         assert sums[0] / sums[1] > least
@@ -144,15 +144,15 @@ def test_without_noise_the_estimates_are_exact(mechanism, labels):
     private = np.array(["a", "b", "c", "c"]) if labels is CLASSES else np.array([-2.0, 2, 2, -2])
     cells = np.array([0, 1, 3, 3])
     records = np.column_stack([cells, labels.positions(private)])
-    randomiser = find_randomiser(mechanism, float("inf"), labels, 4, "test")
-    payload = randomiser.draw(records, ONE_RECORD, Entropy.secure())
-    totals = randomiser.new_totals()
-    randomiser.add(payload, totals)
-    counts, sums = randomiser.estimate(totals, 4)
+    randomizer = find_randomizer(mechanism, float("inf"), labels, 4, "test")
+    payload = randomizer.draw(records, ONE_RECORD, Entropy.secure())
+    totals = randomizer.new_totals()
+    randomizer.add(payload, totals)
+    counts, sums = randomizer.estimate(totals, 4)
     unit_value = labels.targets(private)
     assert counts.tolist() == [1, 1, 0, 2]
     assert sums[3] == pytest.approx(unit_value[2] + unit_value[3])
-    assert randomiser.log_probability(payload, records, ONE_RECORD) == 0
+    assert randomizer.log_probability(payload, records, ONE_RECORD) == 0
 
 
 @pytest.mark.parametrize(
@@ -161,28 +161,28 @@ def test_without_noise_the_estimates_are_exact(mechanism, labels):
 )
 def test_payloads_outside_the_alphabet_are_refused(mechanism, payload):
     labels = NumericLabels(lower=0, upper=1, n_levels=3)
-    randomiser = find_randomiser(mechanism, 1.0, labels, 4, "test")
+    randomizer = find_randomizer(mechanism, 1.0, labels, 4, "test")
     with pytest.raises(MalformedReportError):
-        randomiser.check_payload(np.array(payload, dtype=np.uint8))
+        randomizer.check_payload(np.array(payload, dtype=np.uint8))
 
 
 def test_a_label_no_device_can_draw_is_refused():
-    randomiser = find_randomiser("paper", 1.0, SIGN, 4, "test")
-    for label in (randomiser.largest_label + 1, -(2**62)):
+    randomizer = find_randomizer("paper", 1.0, SIGN, 4, "test")
+    for label in (randomizer.largest_label + 1, -(2**62)):
         payload = np.zeros((1, 9), dtype=np.uint8)
         payload[0, 1:] = np.frombuffer(np.int64(label).tobytes(), dtype=np.uint8)
         with pytest.raises(MalformedReportError, match="label"):
-            randomiser.check_payload(payload)
+            randomizer.check_payload(payload)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, 1e-9, 41, float("nan"), "1", True, None])
 def test_a_bad_epsilon_is_refused(epsilon):
     with pytest.raises(InvalidParameterError, match="'epsilon'"):
-        find_randomiser("unary", epsilon, SIGN, 4, "test")
+        find_randomizer("unary", epsilon, SIGN, 4, "test")
 
 
 def test_bad_names_are_refused():
     with pytest.raises(InvalidParameterError, match="one of 'signed_cell'"):
-        find_randomiser("laplace", 1.0, SIGN, 4, "test")
+        find_randomizer("laplace", 1.0, SIGN, 4, "test")
     with pytest.raises(InvalidParameterError, match="Use 'signed_cell'"):
-        find_randomiser("paper", 1.0, CLASSES, 4, "test")
+        find_randomizer("paper", 1.0, CLASSES, 4, "test")

@@ -10,7 +10,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import SoftmaxLoss, exponential_table
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.rows.newton_sums import SumScale
 
@@ -101,7 +101,7 @@ def test_hessians_stay_in_their_reach_and_touch_it(n_classes):
     assert 0.999 * reach.squares <= (hessians**2).sum(axis=0).max() <= reach.squares
 
 
-def largest_change(loss, scale, neighbours, order):
+def largest_change(loss, scale, neighbors, order):
     """What one row can do to the released vector, over rows all over the simplex."""
     random = np.random.default_rng(1)
     k = loss.n_outputs
@@ -126,7 +126,7 @@ def largest_change(loss, scale, neighbours, order):
         vectors.append(value.reshape(2 * k, 2).astype(float))
     vectors = np.array(vectors)
     moved = vectors[:, :, ::-1]
-    if neighbours is Neighbours.ADD_REMOVE:
+    if neighbors is Neighbors.ADD_REMOVE:
         changes = vectors
     else:
         pairs = np.array(list(itertools.product(range(len(vectors)), repeat=2)))
@@ -137,10 +137,10 @@ def largest_change(loss, scale, neighbours, order):
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("clip", [1.0, 0.5])
 @pytest.mark.parametrize("n_classes", [3, 4, 10])
-def test_one_release_of_all_classes_is_bounded_tightly(n_classes, clip, neighbours):
+def test_one_release_of_all_classes_is_bounded_tightly(n_classes, clip, neighbors):
     loss = SoftmaxLoss(n_outputs=n_classes)
     for norm, order in (("l1", 1), ("l2", 2)):
         scale = SumScale(
@@ -152,16 +152,16 @@ def test_one_release_of_all_classes_is_bounded_tightly(n_classes, clip, neighbou
             hessian_share=0.08,
             norm=norm,
         )
-        bound = dict(zip(("l1", "l2"), scale.bounds(neighbours), strict=True))[norm]
-        truth = largest_change(loss, scale, neighbours, order)
-        assert bound.coordinates == 2 * n_classes * neighbours.rows
+        bound = dict(zip(("l1", "l2"), scale.bounds(neighbors), strict=True))[norm]
+        truth = largest_change(loss, scale, neighbors, order)
+        assert bound.coordinates == 2 * n_classes * neighbors.rows
         assert truth <= bound.constant
         assert truth >= 0.95 * bound.constant
 
 
 def test_the_bound_of_a_replaced_row_counts_both_hessian_vectors():
     loss = SoftmaxLoss(n_outputs=4)
-    _, l2 = newton_sums(loss.gradient_reach(1.0), loss.hessian_reach, Neighbours.REPLACE)
+    _, l2 = newton_sums(loss.gradient_reach(1.0), loss.hessian_reach, Neighbors.REPLACE)
     squares = 4 * loss.gradient_reach(1.0).squares + 2 * loss.hessian_reach.squares
     assert l2.constant == math.isqrt(squares - 1) + 1
 

@@ -16,7 +16,7 @@ from dpboost._utils.validation import RefusedError
 from dpboost.model_selection.fold_metrics import fold_metrics, release_fold_metrics
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 
 N = 4000
@@ -40,7 +40,7 @@ def released(names, models, rows):
     ledger = Ledger(
         epsilon=10_000,
         delta=0,
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
         accountant=PureAccountant(),
         entropy=Entropy.secure(),
     )

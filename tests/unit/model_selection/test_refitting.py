@@ -17,7 +17,7 @@ from dpboost import (
 )
 from dpboost.audit import pair_of, replay_budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 pytestmark = pytest.mark.filterwarnings("ignore:epsilon=.* gives almost no protection")
 
@@ -146,7 +146,7 @@ def test_models_that_cannot_be_refitted(monkeypatch) -> None:
         ({"y": np.zeros(3)}, "same length"),
         ({"X": [np.zeros((2, 3)), np.zeros((2, 3))]}, "batches"),
         ({"X": np.zeros((100, 2))}, "columns of X|features"),
-        ({"budget": Budget(epsilon=1, delta=0, neighbours="replace")}, "'neighbours'"),
+        ({"budget": Budget(epsilon=1, delta=0, neighbors="replace")}, "'neighbors'"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_drawn(
@@ -164,16 +164,16 @@ def test_bad_arguments_are_refused_before_anything_is_drawn(
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 def test_the_auditor_measures_what_is_booked(relation, delta) -> None:
     X, y = table(200, 0)
     old = DPBoostRegressor(
-        schema=NUMBERS, neighbours=relation.value, **SETTINGS | {"n_estimators": 3}
+        schema=NUMBERS, neighbors=relation.value, **SETTINGS | {"n_estimators": 3}
     ).fit(X, y)
     pair = pair_of(np.zeros((5, 3)), np.zeros(5), [2.5, 2.5, 2.5], 6.0, relation)
 
     def run(X, y):
-        budget = Budget(epsilon=1, delta=delta, neighbours=relation.value)
+        budget = Budget(epsilon=1, delta=delta, neighbors=relation.value)
         newer = refit_leaves(old, X, y, budget=budget, fraction=Fraction(1, 2))
         return {"model": newer.booster_.model_to_string(), "report": str(newer.privacy_report_)}
 

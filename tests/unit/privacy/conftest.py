@@ -7,7 +7,7 @@ import pytest
 
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.stability_histogram import NameCounts
 
@@ -40,7 +40,7 @@ def open_ledger():
         parameters = {
             "epsilon": 1,
             "delta": 0,
-            "neighbours": Neighbours.ADD_REMOVE,
+            "neighbors": Neighbors.ADD_REMOVE,
             "accountant": PureAccountant(),
             "entropy": Entropy.seeded(20200207),
         }

@@ -11,7 +11,7 @@ from dpboost.privacy.collusion import effective_epsilon, epsilon_against
 from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import counts
@@ -71,7 +71,7 @@ def ledger_with(mechanism, accountant, delta, bounds, n_releases=2):
     ledger = Ledger(
         epsilon=Fraction(1),
         delta=delta,
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
         accountant=accountant,
         entropy=Entropy.secure(),
     )
@@ -83,7 +83,7 @@ def ledger_with(mechanism, accountant, delta, bounds, n_releases=2):
 
 def test_books_of_laplace_noise_add_up_by_coordinate():
     mechanism = DiscreteLaplace(epsilon=Fraction(1, 2))
-    bounds = counts(Neighbours.ADD_REMOVE, 1, histograms=4)
+    bounds = counts(Neighbors.ADD_REMOVE, 1, histograms=4)
     ledger = ledger_with(mechanism, PureAccountant(), 0, bounds)
     against = epsilon_against(ledger, n_parties=5, colluding=1, honest=5)
     one = effective_epsilon(1 / 8, n_parties=5, colluding=1, honest=5, units=1)
@@ -92,7 +92,7 @@ def test_books_of_laplace_noise_add_up_by_coordinate():
 
 
 def test_parts_of_a_budget_and_rows_of_a_person_both_count():
-    mechanism, bounds = DiscreteLaplace(epsilon=Fraction(1, 50)), counts(Neighbours.ADD_REMOVE)
+    mechanism, bounds = DiscreteLaplace(epsilon=Fraction(1, 50)), counts(Neighbors.ADD_REMOVE)
     part = for_part(PureAccountant(), Fraction(1, 4), 4, Fraction(0))
     known = {"n_parties": 5, "colluding": 1, "honest": 5}
     plain, whole = (
@@ -109,7 +109,7 @@ def test_folds_count_but_for_the_one_that_costs_least():
     for fold, cost in enumerate(costs):
         with ledger.folds("fits", 3):
             part = ledger.part(f"fold {fold}", **given)
-        value = Sensitive(np.zeros(8, dtype=np.int64), counts(Neighbours.ADD_REMOVE))
+        value = Sensitive(np.zeros(8, dtype=np.int64), counts(Neighbors.ADD_REMOVE))
         part.release(DiscreteLaplace(epsilon=Fraction(cost, 100)), value, label="counts")
         one.append(epsilon_against(part, **known))
     assert sorted(one) == [one[0], one[2], one[1]]
@@ -122,7 +122,7 @@ def test_books_of_gaussian_noise_have_less_variance():
     delta = Fraction(1, 10**6)
     mechanism = accountant.noise(accountant.capacity(Fraction(1), delta) / 2)
     assert isinstance(mechanism, DiscreteGaussian)
-    ledger = ledger_with(mechanism, accountant, delta, counts(Neighbours.ADD_REMOVE, units))
+    ledger = ledger_with(mechanism, accountant, delta, counts(Neighbors.ADD_REMOVE, units))
     found = epsilon_against(ledger, n_parties=5, colluding=1, honest=5)
     assert found == accountant.epsilon(ledger.spent * Fraction(5, 4), delta)
     assert found > ledger.epsilon_spent

@@ -335,7 +335,7 @@ def test_labels_and_deltas_are_checked(open_ledger):
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": math.nan}, "epsilon"),
         ({"delta": 1}, "delta"),
-        ({"neighbours": "substitute"}, "neighbours"),
+        ({"neighbors": "substitute"}, "neighbors"),
         ({"delta": -0.1}, "delta"),
         ({"accountant": ZCDPAccountant()}, "'delta'"),
         ({"accountant": GDPAccountant()}, "'delta'"),
@@ -454,7 +454,7 @@ def test_releases_are_fresh_arrays_of_the_values_shape(open_ledger):
 
 
 def test_an_auditor_can_replay_outcomes_and_weigh_them(open_ledger):
-    """The exact loss of a forced outcome between neighbours is at most the charge."""
+    """The exact loss of a forced outcome between neighbors is at most the charge."""
     losses = []
     for shift in (0, 3):
         ledger = open_ledger()

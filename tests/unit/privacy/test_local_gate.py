@@ -53,7 +53,7 @@ def test_every_report_is_booked_at_epsilon(mechanism, monkeypatch):
 
     def listening(self, *args, **kwargs):
         outcome = release(self, *args, **kwargs)
-        booked.append((self.spent, self.capacity, self.neighbours.value, outcome.shape))
+        booked.append((self.spent, self.capacity, self.neighbors.value, outcome.shape))
         return outcome
 
     monkeypatch.setattr(Ledger, "release", listening)
@@ -61,7 +61,7 @@ def test_every_report_is_booked_at_epsilon(mechanism, monkeypatch):
     report = partition.encode([0.2, 0.4], 0.3, epsilon=1.5, mechanism=mechanism)
     plan = ReportPlan.of(partition, 1.5, mechanism)
     assert len(report) == plan.report_bytes
-    width = plan.randomiser.payload_bytes
+    width = plan.randomizer.payload_bytes
     assert booked == [(Fraction(3, 2), Fraction(3, 2), "replace", (1, width))]
 
 

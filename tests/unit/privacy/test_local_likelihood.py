@@ -13,11 +13,11 @@ from scipy.stats import beta
 from dpboost._kernels.entropy import SystemEntropy
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.local.exact_probability import ONE, exp_below
-from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding, unpack
+from dpboost.local.frequency_oracles import GeneralizedResponse, UnaryEncoding, unpack
 from dpboost.local.label_levels import POSITION_BITS, ClassLabels, NumericLabels
 from dpboost.local.lpdt_mechanism import LABEL_UNITS
 from dpboost.local.randomizer import ONE_RECORD
-from dpboost.local.registry import find_randomiser
+from dpboost.local.registry import find_randomizer
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
 
@@ -33,7 +33,7 @@ def exponential(epsilon):
 
 
 def response_law(oracle, symbol):
-    """Return the probability of each report of generalised randomised response."""
+    """Return the probability of each report of generalized randomized response."""
     return {
         answer: oracle.own if answer == symbol else oracle.other
         for answer in range(oracle.n_symbols)
@@ -52,7 +52,7 @@ def unary_law(oracle, symbol):
     return law
 
 
-LAWS = {GeneralisedResponse: response_law, UnaryEncoding: unary_law}
+LAWS = {GeneralizedResponse: response_law, UnaryEncoding: unary_law}
 
 
 def largest_ratio(laws):
@@ -74,10 +74,10 @@ def test_a_response_that_lies_too_often_is_refused():
     """With so many symbols a lie was likelier than the truth by more than epsilon."""
     least = Fraction(1, 10**6)
     for n_symbols in (2, 10**6, 4_294_967):
-        oracle = GeneralisedResponse(epsilon=least, n_symbols=n_symbols)
+        oracle = GeneralizedResponse(epsilon=least, n_symbols=n_symbols)
         assert 1 <= oracle.own / oracle.other <= exponential(least)
     with pytest.raises(InvalidParameterError, match="among 10000019 pairs.*mechanism='unary'"):
-        GeneralisedResponse(epsilon=least, n_symbols=10_000_019)
+        GeneralizedResponse(epsilon=least, n_symbols=10_000_019)
 
 
 def test_an_own_bit_without_its_coin_would_be_found():
@@ -95,27 +95,27 @@ def test_an_own_bit_without_its_coin_would_be_found():
 
 def test_a_report_that_spends_all_of_epsilon_on_the_label_would_be_found(monkeypatch):
     labels = NumericLabels(lower=0, upper=1)
-    randomiser = find_randomiser("paper", Fraction(1), labels, 3, "test")
+    randomizer = find_randomizer("paper", Fraction(1), labels, 3, "test")
     ends = np.array([[0, 0], [0, 1 << POSITION_BITS]])
-    payload = randomiser.draw(ends, ONE_RECORD, Entropy.seeded(0))
+    payload = randomizer.draw(ends, ONE_RECORD, Entropy.seeded(0))
 
     def losses():
         far = payload.copy()
         far[:, 1:] = np.array([-(10**7)] * 2, dtype="<i8").view(np.uint8).reshape(2, 8)
         one, other = (
-            randomiser.log_probability(far[:1], record[np.newaxis], ONE_RECORD) for record in ends
+            randomizer.log_probability(far[:1], record[np.newaxis], ONE_RECORD) for record in ends
         )
         return one - other
 
     assert losses() <= 0.5
     noise = DiscreteLaplace(epsilon=Fraction(1))
-    monkeypatch.setattr(type(randomiser), "_label_noise", noise)
+    monkeypatch.setattr(type(randomizer), "_label_noise", noise)
     assert losses() > 0.9
 
 
-def record_law(randomiser, cell, position):
+def record_law(randomizer, cell, position):
     """Return the law of the reports of a record: rounding of the label, then the oracle."""
-    labels, oracle = randomiser.labels, randomiser.oracle
+    labels, oracle = randomizer.labels, randomizer.oracle
     up = Fraction(position % (1 << POSITION_BITS), 1 << POSITION_BITS)
     level = position >> POSITION_BITS
     weights = [(level, 1 - up), (level + 1, up)]
@@ -142,12 +142,12 @@ def record_law(randomiser, cell, position):
     ids=["sign", "levels", "classes"],
 )
 def test_no_report_of_a_record_tells_more_than_epsilon(labels, mechanism, epsilon):
-    randomiser = find_randomiser(mechanism, epsilon, labels, 3, "test")
+    randomizer = find_randomizer(mechanism, epsilon, labels, 3, "test")
     step = 1 << POSITION_BITS
     positions = [0, 1, step // 3, (labels.n_levels - 1) * step]
     if isinstance(labels, ClassLabels):
         positions = [-1, 0, step]
-    laws = [record_law(randomiser, cell, position) for cell in range(3) for position in positions]
+    laws = [record_law(randomizer, cell, position) for cell in range(3) for position in positions]
     assert all(sum(law.values()) == 1 for law in laws)
     ratio = largest_ratio(laws)
     assert TIGHT * exponential(epsilon) <= ratio <= exponential(epsilon)
@@ -156,8 +156,8 @@ def test_no_report_of_a_record_tells_more_than_epsilon(labels, mechanism, epsilo
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_no_report_of_the_paper_tells_more_than_epsilon(epsilon):
     labels = NumericLabels(lower=0, upper=1)
-    randomiser = find_randomiser("paper", epsilon, labels, 3, "test")
-    flip = randomiser.flip
+    randomizer = find_randomizer("paper", epsilon, labels, 3, "test")
+    flip = randomizer.flip
     laws = []
     for cell in range(3):
         law = {}
@@ -169,9 +169,9 @@ def test_no_report_of_the_paper_tells_more_than_epsilon(epsilon):
         laws.append(law)
     of_bits = largest_ratio(laws)
     # log P(z) = c - |z - y| * rate: the largest difference of two labels' exponents.
-    units, numerator, denominator = randomiser.parameters(ONE_RECORD)
-    assert units == randomiser.flip_units
-    ends = randomiser.label_units(np.array([0, 1 << POSITION_BITS]))
+    units, numerator, denominator = randomizer.parameters(ONE_RECORD)
+    assert units == randomizer.flip_units
+    ends = randomizer.label_units(np.array([0, 1 << POSITION_BITS]))
     answers = np.array([-(10**9), *range(-LABEL_UNITS - 2, LABEL_UNITS + 3, 17), 10**9])
     gaps = np.abs(answers[:, np.newaxis] - ends)
     exponent = int((gaps[:, 0] - gaps[:, 1]).max()) * Fraction(numerator, denominator)
@@ -195,7 +195,7 @@ def scripted(words):
 
 @pytest.mark.parametrize("n_symbols", [2, 3, 300])
 def test_the_response_kernel_has_the_stated_law(n_symbols):
-    oracle = GeneralisedResponse(epsilon=Fraction(1), n_symbols=n_symbols)
+    oracle = GeneralizedResponse(epsilon=Fraction(1), n_symbols=n_symbols)
     units, symbol = oracle.other_units, n_symbols // 2
     others = [position for position in range(n_symbols) if position != symbol]
     # The words of each answer are an interval: its first and last word say how many there are.
@@ -247,15 +247,15 @@ def test_the_series_is_just_below():
 @pytest.mark.parametrize("mechanism", ["unary", "response"])
 def test_log_probabilities_are_those_of_the_law(mechanism):
     labels = NumericLabels(lower=0, upper=1, n_levels=3)
-    randomiser = find_randomiser(mechanism, Fraction(3, 2), labels, 2, "test")
+    randomizer = find_randomizer(mechanism, Fraction(3, 2), labels, 2, "test")
     position = (1 << POSITION_BITS) // 4
-    law = record_law(randomiser, 1, position)
+    law = record_law(randomizer, 1, position)
     for report, probability in law.items():
         if mechanism == "unary":
             payload = np.packbits([report], axis=1, bitorder="little")
         else:
             payload = np.array([[report]], dtype=np.uint8)
-        found = randomiser.log_probability(payload, np.array([[1, position]]), ONE_RECORD)
+        found = randomizer.log_probability(payload, np.array([[1, position]]), ONE_RECORD)
         assert found == pytest.approx(float(np.log(float(probability))), abs=1e-12)
 
 
@@ -264,10 +264,10 @@ def test_log_probabilities_are_those_of_the_law(mechanism):
 def test_from_outside_a_report_tells_about_epsilon_and_no_more(mechanism, epsilon):
     """Real draws of two records at the ends, told apart by the most telling event."""
     labels = NumericLabels(lower=0, upper=1)
-    randomiser = find_randomiser(mechanism, epsilon, labels, 2, "test")
+    randomizer = find_randomizer(mechanism, epsilon, labels, 2, "test")
     n = 400_000
     ends = [np.tile(record, (n, 1)) for record in ([[0, 0]], [[1, 1 << POSITION_BITS]])]
-    reports = [randomiser.draw(records, ONE_RECORD, Entropy.secure()) for records in ends]
+    reports = [randomizer.draw(records, ONE_RECORD, Entropy.secure()) for records in ends]
     if mechanism == "response":
         event = [report[:, 0] == 0 for report in reports]
     else:
@@ -275,7 +275,7 @@ def test_from_outside_a_report_tells_about_epsilon_and_no_more(mechanism, epsilo
         last = 3 if mechanism == "unary" else 1
         event = [bit[:, 0] & ~bit[:, last] for bit in bits]
     if mechanism == "paper":
-        noisy = [randomiser._parts(report)[1] for report in reports]
+        noisy = [randomizer._parts(report)[1] for report in reports]
         event = [both & (label < -LABEL_UNITS) for both, label in zip(event, noisy, strict=True)]
     often, seldom = (int(hits.sum()) for hits in event)
     # Clopper and Pearson at one in a million each.
@@ -287,13 +287,13 @@ def test_from_outside_a_report_tells_about_epsilon_and_no_more(mechanism, epsilo
 @pytest.mark.parametrize("mechanism", ["unary", "response"])
 def test_draws_follow_the_law(mechanism):
     labels = NumericLabels(lower=0, upper=1, n_levels=3)
-    randomiser = find_randomiser(mechanism, Fraction(1), labels, 2, "test")
+    randomizer = find_randomizer(mechanism, Fraction(1), labels, 2, "test")
     position = (1 << POSITION_BITS) * 5 // 4
     n = 200_000
     records = np.tile(np.array([[1, position]]), (n, 1))
-    payload = randomiser.draw(records, ONE_RECORD, Entropy.seeded(3))
+    payload = randomizer.draw(records, ONE_RECORD, Entropy.seeded(3))
     reports, counts = np.unique(payload[:, 0], return_counts=True)
-    law = record_law(randomiser, 1, position)
+    law = record_law(randomizer, 1, position)
     expected = {
         int(np.packbits([report], axis=1, bitorder="little")[0, 0])
         if mechanism == "unary"

@@ -23,7 +23,7 @@ from dpboost.federated.training.level_queries import LeafTotals, LevelSums
 from dpboost.losses.grid import GRADIENT_UNIT
 from dpboost.privacy import exact_arithmetic
 from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.privacy.sensitivity import constants, histograms, quantiles
 from dpboost.rows import class_queries, evaluation_queries, loss_change, start_queries
@@ -44,7 +44,7 @@ ASSUMED = dict(
 PROVED = {(row["constant"], row["relation"], json.dumps(row["arguments"])): row for row in TABLE}
 
 
-def proved(constant: str, relation: Neighbours, *arguments: object) -> dict[str, int]:
+def proved(constant: str, relation: Neighbors, *arguments: object) -> dict[str, int]:
     """Return what the extracted program printed."""
     return PROVED[constant, relation.value, json.dumps(list(arguments))]
 
@@ -67,7 +67,7 @@ def by_function(row: dict[str, object]) -> dict[str, int]:
     arguments = row["arguments"]
     if row["constant"] == "root_up":
         return {"l2": exact_arithmetic.root_up(Fraction(arguments[0]))}
-    relation = Neighbours(row["relation"])
+    relation = Neighbors(row["relation"])
     match row["constant"]:
         case "counts":
             return charged(constants.counts(relation, *arguments))
@@ -123,7 +123,7 @@ def test_the_package_charges_the_proved_constants():
 @pytest.mark.parametrize(
     ("plant", "found_in"),
     [
-        (lambda patch: patch.setattr(Neighbours, "rows", property(lambda self: 1)), "replace"),
+        (lambda patch: patch.setattr(Neighbors, "rows", property(lambda self: 1)), "replace"),
         (lambda patch: patch.setattr(constants, "root_up", lambda s: int(float(s) ** 0.5)), "l2"),
         (
             lambda patch: patch.setattr(
@@ -248,7 +248,7 @@ OF_ITS_OWN = {"MeanAndRows", "QuantileBalance"}
 LEFT_OUT = {"SplitScores", "ImpurityBounds"}
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_charges_the_constant_of_its_theorem(name, relation):
     query, (constant, *arguments) = QUERIES[name]
@@ -261,7 +261,7 @@ def test_a_query_charges_the_constant_of_its_theorem(name, relation):
         assert ours["entries"] == row["entries"]
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 def test_queries_with_units_of_their_own_charge_those_of_their_functions(relation):
     reach = ContributionBound.single(ROW)
     mean = start_queries.MeanAndRows(loss=None)

@@ -172,8 +172,8 @@ def test_parameters_are_rounded_towards_privacy(kind):
     epsilon = Fraction(10**12 + 39, 3 * 10**12 + 7)
     numerator, denominator = kind(epsilon=epsilon).parameters(bound)
     assert max(numerator, denominator) < 2**32
-    realised = Fraction(numerator, denominator) * bound.constant
-    assert epsilon * Fraction(999, 1000) < realised <= epsilon
+    realized = Fraction(numerator, denominator) * bound.constant
+    assert epsilon * Fraction(999, 1000) < realized <= epsilon
 
 
 def test_sigma_is_rounded_up():

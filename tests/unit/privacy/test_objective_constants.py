@@ -21,7 +21,7 @@ from dpboost.losses import (
     SquaredLoss,
 )
 from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.sensitive import _reveal
 from dpboost.privacy.sensitivity.constants import newton_sums
@@ -116,11 +116,11 @@ def scale_of(loss, limit, norm):
     )
 
 
-def largest_change(vectors, neighbours, order):
+def largest_change(vectors, neighbors, order):
     """By one row in one of two leaves, or by one row instead of another in the same or other."""
     vectors = vectors.reshape(-1, vectors.shape[2]).T.astype(float)
     sizes = np.linalg.norm(vectors, order, axis=1)
-    if neighbours is Neighbours.ADD_REMOVE:
+    if neighbors is Neighbors.ADD_REMOVE:
         return sizes.max()
     moved = 2 * sizes.max() if order == 1 else np.sqrt(2) * sizes.max()
     # Only rows at the rim of what there is can be furthest apart.
@@ -135,22 +135,22 @@ def largest_change(vectors, neighbours, order):
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("limit", [1.0, 0.4])
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_row_moves_the_released_sums_by_the_bound_and_not_more(name, limit, neighbours, weighted):
+def test_a_row_moves_the_released_sums_by_the_bound_and_not_more(name, limit, neighbors, weighted):
     loss = LOSSES[name]
     vectors = parts(loss, limit, weighted)
     for norm, order in (("l1", 1), ("l2", 2)):
         scale = scale_of(loss, limit, norm)
-        bound = dict(zip(("l1", "l2"), scale.bounds(neighbours), strict=True))[norm]
+        bound = dict(zip(("l1", "l2"), scale.bounds(neighbors), strict=True))[norm]
         released = scale.scaled(vectors.copy())
-        truth = largest_change(released, neighbours, order)
+        truth = largest_change(released, neighbors, order)
         assert truth <= bound.constant
         tight = bound.constant
         if name not in BOTH_AT_ONCE:
             gradients = scale.gradient_reach.scaled(GRADIENT_FACTOR)
-            alone = newton_sums(gradients, ContributionBound.single(1), neighbours)
+            alone = newton_sums(gradients, ContributionBound.single(1), neighbors)
             tight = dict(zip(("l1", "l2"), alone, strict=True))[norm].constant
         assert truth >= 0.95 * tight
 
@@ -176,7 +176,7 @@ def test_the_difference_of_gradients_of_unequal_sides_is_what_they_span():
     assert reach.scaled(3).difference == 9 * reach.difference
 
 
-def asked(query, label, weight, neighbours):
+def asked(query, label, weight, neighbors):
     """The answer for one row, whose weight is given in units of the released vector.
 
     A label of None is one of no class: the row takes no part.
@@ -188,16 +188,16 @@ def asked(query, label, weight, neighbours):
         indices=np.array([label or 0]),
         extras=RowExtras(sample_weight=np.array([weight / ROW_UNITS])),
     )
-    return RowHandle(LocalRows(row)).ask(query, neighbours)
+    return RowHandle(LocalRows(row)).ask(query, neighbors)
 
 
-def check_start_bounds(query, labels, neighbours, tight):
+def check_start_bounds(query, labels, neighbors, tight):
     """Brute force over rows of all labels and weights, and over pairs of them."""
     rows = [(label, weight * 4) for label in labels for weight in WEIGHTS.tolist()]
-    sensitive = [asked(query, label, weight, neighbours) for label, weight in rows]
+    sensitive = [asked(query, label, weight, neighbors) for label, weight in rows]
     values = np.array([_reveal(one) for one in sensitive], dtype=float)
     changes = values
-    if neighbours is Neighbours.REPLACE:
+    if neighbors is Neighbors.REPLACE:
         changes = (values[:, np.newaxis] - values[np.newaxis]).reshape(-1, values.shape[1])
     for kind, order in (("l1", 1), ("l2", 2)):
         bound = sensitive[0].bound(kind)
@@ -207,38 +207,38 @@ def check_start_bounds(query, labels, neighbours, tight):
         assert (changes != 0).sum(axis=1).max() <= bound.coordinates
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("name", ["regression_l1", "poisson", "cross_entropy", "regression"])
-def test_a_weighted_row_moves_the_start_value_by_the_bound(name, neighbours):
+def test_a_weighted_row_moves_the_start_value_by_the_bound(name, neighbors):
     loss = LOSSES[name]
     grid = loss.encode_labels([-1.0, 0.0, 0.3, 1.0, 8.0])
     query = MeanAndRows(loss=loss, weighting=Weighting(max_weight=1.0))
-    replace = neighbours is Neighbours.REPLACE
+    replace = neighbors is Neighbors.REPLACE
     tight = {"l1": 0.0, "l2": 0.0} if replace else {"l1": 0.95, "l2": 0.95}
-    check_start_bounds(query, grid, neighbours, tight)
+    check_start_bounds(query, grid, neighbors, tight)
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_a_row_of_two_classes_or_none_moves_the_start_value_by_the_bound(neighbours):
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_a_row_of_two_classes_or_none_moves_the_start_value_by_the_bound(neighbors):
     query = MeanAndRows(loss=LogisticLoss(), weighting=Weighting(max_weight=1.0), others=True)
     # The bound of a replaced row is that of labels on both sides of 0, where these are 0 and 1:
     # a change of (1, 1, -1) is the largest, and 4 and sqrt 5 are charged.
-    replace = neighbours is Neighbours.REPLACE
+    replace = neighbors is Neighbors.REPLACE
     tight = {"l1": 0.74, "l2": 0.77} if replace else {"l1": 0.95, "l2": 0.95}
-    check_start_bounds(query, [0, 1, None], neighbours, tight)
+    check_start_bounds(query, [0, 1, None], neighbors, tight)
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("others", [False, True])
-def test_a_weighted_row_moves_a_row_count_by_the_bound(others, neighbours):
+def test_a_weighted_row_moves_a_row_count_by_the_bound(others, neighbors):
     query = RowCount(weighting=Weighting(max_weight=1.0), others=others)
-    replace = neighbours is Neighbours.REPLACE
+    replace = neighbors is Neighbors.REPLACE
     # Without classes every row is counted: a replaced one cannot leave the count.
     tight = dict.fromkeys(("l1", "l2"), 0.0 if replace and not others else 0.95)
-    check_start_bounds(query, [0, 1, *([None] if others else [])], neighbours, tight)
+    check_start_bounds(query, [0, 1, *([None] if others else [])], neighbors, tight)
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_a_weighted_row_moves_class_sizes_by_the_bound(neighbours):
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_a_weighted_row_moves_class_sizes_by_the_bound(neighbors):
     query = ClassSizes(n_classes=3, weighting=Weighting(max_weight=1.0))
-    check_start_bounds(query, [0, 1, 2, None], neighbours, {"l1": 0.95, "l2": 0.95})
+    check_start_bounds(query, [0, 1, 2, None], neighbors, {"l1": 0.95, "l2": 0.95})

@@ -11,7 +11,7 @@ from dpboost._utils.schema_checks import LARGEST_BOUND, LEAST_WIDTH
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.private_bounds import (
     FALSE_ALARM,
     HALVINGS,
@@ -34,7 +34,7 @@ ZERO = N_CELLS // 2
 DELTA = Fraction(1, 10**6)
 
 
-def labelled(values):
+def labeled(values):
     """Rows whose labels are these numbers."""
     return RowHandle(LocalRows(SimpleNamespace(labels=values)))
 
@@ -116,7 +116,7 @@ def test_bounds_of_typical_columns(open_ledger, name, accountant):
     ledger = open_ledger(accountant=accountant, delta=DELTA)
     values = make(np.random.default_rng(0))
     found = release_bounds(
-        ledger, labelled(values), None, budget=ledger.capacity / 10, label="bounds"
+        ledger, labeled(values), None, budget=ledger.capacity / 10, label="bounds"
     )
     assert ledger.spent == ledger.capacity / 10
     inside = np.mean((values >= found[0]) & (values <= found[1]) | np.isnan(values))
@@ -129,7 +129,7 @@ def test_bounds_of_typical_columns(open_ledger, name, accountant):
 def test_bounds_of_a_heavy_tail_do_not_follow_single_rows(open_ledger):
     values = np.concatenate([np.random.default_rng(0).pareto(1.5, 30_000), [1e30, -1e30]])
     low, high = release_bounds(
-        open_ledger(), labelled(values), None, budget=Fraction(1, 10), label="bounds"
+        open_ledger(), labeled(values), None, budget=Fraction(1, 10), label="bounds"
     )
     assert low >= 0
     assert 2 <= high <= 1024
@@ -137,7 +137,7 @@ def test_bounds_of_a_heavy_tail_do_not_follow_single_rows(open_ledger):
 
 def test_infinities_count_in_the_outermost_cell(open_ledger):
     found = release_bounds(
-        open_ledger(), labelled(np.full(5000, -np.inf)), None, budget=1, label="bounds"
+        open_ledger(), labeled(np.full(5000, -np.inf)), None, budget=1, label="bounds"
     )
     assert found == (-(2.0**LARGEST_EXPONENT), -(2.0 ** (LARGEST_EXPONENT - 1)))
 
@@ -146,8 +146,7 @@ def test_nothing_is_learned_from_a_few_rows(open_ledger):
     for values in (np.full(20, 5.0), np.empty(0), np.full(5000, np.nan)):
         ledger = open_ledger()
         assert (
-            release_bounds(ledger, labelled(values), None, budget=Fraction(1, 10), label="x")
-            is None
+            release_bounds(ledger, labeled(values), None, budget=Fraction(1, 10), label="x") is None
         )
         assert ledger.spent == Fraction(1, 10)
 
@@ -155,7 +154,7 @@ def test_nothing_is_learned_from_a_few_rows(open_ledger):
 def test_without_noise_every_row_counts(open_ledger):
     ledger = open_ledger(epsilon=math.inf)
     values = np.array([-7.0, 0.3, 1e9, np.nan])
-    assert release_bounds(ledger, labelled(values), None, budget=math.inf, label="x") == (
+    assert release_bounds(ledger, labeled(values), None, budget=math.inf, label="x") == (
         -8,
         2.0**30,
     )
@@ -175,16 +174,16 @@ def gaussian_tail(sigma, threshold):
     return math.erfc((threshold - 1) / (sigma * math.sqrt(2))) / 2
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("budget", [Fraction(1, 1000), Fraction(1, 30), Fraction(1), Fraction(40)])
 @pytest.mark.parametrize("accountant", [PureAccountant(), ZCDPAccountant(), GDPAccountant()])
 def test_noise_is_taken_for_rows_in_less_than_one_column_in_a_million(
-    open_ledger, accountant, budget, neighbours
+    open_ledger, accountant, budget, neighbors
 ):
-    ledger = open_ledger(accountant=accountant, neighbours=neighbours, delta=DELTA)
+    ledger = open_ledger(accountant=accountant, neighbors=neighbors, delta=DELTA)
     noise = accountant.noise(budget)
     query = magnitudes(ledger, None, budget)
-    (bound,) = [bound for bound in query.bounds(neighbours) if bound.kind == noise.needs]
+    (bound,) = [bound for bound in query.bounds(neighbors) if bound.kind == noise.needs]
     # The threshold that releases are held against.
     threshold = noise.tail(bound, FALSE_ALARM / N_CELLS)
     numbers = noise.parameters(bound)
@@ -204,10 +203,10 @@ def test_thresholds_are_those_of_the_law(open_ledger, monkeypatch):
         return original(self, bound, probability)
 
     monkeypatch.setattr(DiscreteLaplace, "tail", tail)
-    release_bounds(open_ledger(), labelled(np.ones(9)), None, budget=1, label="x")
+    release_bounds(open_ledger(), labeled(np.ones(9)), None, budget=1, label="x")
     assert asked == [Fraction(1, 10**6) / N_CELLS]
     asked.clear()
-    release_bounds(open_ledger(), labelled(np.ones(9000)), None, budget=1, label="x")
+    release_bounds(open_ledger(), labeled(np.ones(9000)), None, budget=1, label="x")
     # A lower one, for cells beside one that has passed.
     assert asked == [Fraction(1, 10**6) / N_CELLS, Fraction(1, 20) / 20]
 
@@ -217,7 +216,7 @@ def test_cells_beside_an_occupied_one_pass_more_easily(open_ledger):
     for other, seen in ((-3.0, True), (60.0, True), (70.0, False), (0.05, False), (-1e9, False)):
         values = np.concatenate([np.full(5000, 9.0), np.full(110, other)])
         low, high = release_bounds(
-            open_ledger(), labelled(values), None, budget=Fraction(1, 10), label="x"
+            open_ledger(), labeled(values), None, budget=Fraction(1, 10), label="x"
         )
         assert (low <= other <= high) is seen
         column = release_bounds(
@@ -230,7 +229,7 @@ def test_which_cells_pass_the_lower_threshold(open_ledger, monkeypatch):
     """By released counts that are given: seven cells below the outermost one, and two above."""
     noise, bound = DiscreteLaplace(epsilon=Fraction(1)), Sensitivity("l1", 1, "test")
     enough = noise.tail(bound, Fraction(1, 20) / 20)
-    rows = labelled(np.zeros(1))
+    rows = labeled(np.zeros(1))
 
     def bounds(counts):
         released = np.zeros(N_CELLS, dtype=np.int64)
@@ -257,7 +256,7 @@ def test_which_cells_pass_the_lower_threshold(open_ledger, monkeypatch):
 def test_nothing_is_learned_from_nothing(open_ledger):
     for _ in range(300):
         ledger = open_ledger(epsilon=1)
-        assert release_bounds(ledger, labelled(np.empty(0)), None, budget=1, label="x") is None
+        assert release_bounds(ledger, labeled(np.empty(0)), None, budget=1, label="x") is None
 
 
 @pytest.mark.parametrize("shape_of_missing", ["row", "cell"])
@@ -275,18 +274,18 @@ def test_magnitude_of_a_table_is_that_of_its_largest_column(open_ledger, shape_o
     assert len(ledger.entries) == 1
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_a_row_moves_the_histogram_by_its_bound(open_ledger, neighbours):
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_a_row_moves_the_histogram_by_its_bound(open_ledger, neighbors):
     histograms = []
     for values in ([1.0, 5.0], [1.0, 5.0, 9.0], [1.0, 5.0, np.inf], [1.0, 5.0, np.nan]):
-        ledger = open_ledger(neighbours=neighbours)
-        release_bounds(ledger, labelled(np.array(values)), None, budget=1, label="x")
+        ledger = open_ledger(neighbors=neighbors)
+        release_bounds(ledger, labeled(np.array(values)), None, budget=1, label="x")
         histograms.append(ledger.values[0])
         constant = ledger.entries[0].bound.constant
     assert np.abs(histograms[1] - histograms[0]).sum() == 1
     assert np.abs(histograms[2] - histograms[1]).sum() == 2
     assert np.abs(histograms[3] - histograms[0]).sum() == 0
-    assert constant == neighbours.rows
+    assert constant == neighbors.rows
 
 
 # -- cells of a range of labels --------------------------------------------------------------------
@@ -334,8 +333,8 @@ def test_a_label_is_counted_between_its_edges(n_cells):
 
 
 @pytest.mark.parametrize("n_cells", CELLS)
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_a_row_moves_the_counts_of_a_range_by_its_bound(neighbours, n_cells):
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_a_row_moves_the_counts_of_a_range_by_its_bound(neighbors, n_cells):
     """All pairs of small tables, labels at and outside the ends among them."""
     values = [-1e300, -1.0, -0.999, 0.0, 0.5, 1.0, np.nextafter(1, 0), 7.0]
     query = RangeCounts(low=-1.0, high=1.0, units=3, n_cells=n_cells)
@@ -346,12 +345,12 @@ def test_a_row_moves_the_counts_of_a_range_by_its_bound(neighbours, n_cells):
         assert one[-1].sum() == 9
     before = query.evaluate(SimpleNamespace(labels=empty))
     pairs = [(before, after) for after in one]
-    if neighbours is Neighbours.REPLACE:
+    if neighbors is Neighbors.REPLACE:
         pairs = [(first, second) for first in one for second in one]
     moved = [(np.abs(b - a).sum(), math.sqrt(((b - a) ** 2).sum())) for a, b in pairs]
-    for bound, largest in zip(query.bounds(neighbours), np.max(moved, axis=0), strict=True):
+    for bound, largest in zip(query.bounds(neighbors), np.max(moved, axis=0), strict=True):
         assert largest <= bound.constant
-        if n_cells != 1 or neighbours is Neighbours.ADD_REMOVE:
+        if n_cells != 1 or neighbors is Neighbors.ADD_REMOVE:
             # A replaced row stays in the only cell.
             assert bound.constant <= math.ceil(largest)
 

@@ -11,7 +11,7 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import BudgetExceededError
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.private_categories import count_values, release_categories
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.stability_histogram import NameCounts
@@ -50,12 +50,12 @@ def test_frequent_categories_come_out_sorted_and_rare_ones_do_not(open_ledger, a
     assert len(ledger.entries) == 1
 
 
-def smallest_passing(open_ledger, n_columns, accountant, neighbours):
+def smallest_passing(open_ledger, n_columns, accountant, neighbors):
     """Find by forced outcomes which noisy count the code lets through, and its noise."""
     columns = {f"c{i}": ["x"] for i in range(n_columns)}
 
     def passes(noisy):
-        ledger = open_ledger(delta=DELTA * 10, accountant=accountant, neighbours=neighbours)
+        ledger = open_ledger(delta=DELTA * 10, accountant=accountant, neighbors=neighbors)
         ledger.forced = [np.full(n_columns, noisy)]
         released = learn(ledger, columns, budget=ledger.capacity / 2)
         assert len(set(map(tuple, released.values()))) == 1
@@ -68,10 +68,10 @@ def smallest_passing(open_ledger, n_columns, accountant, neighbours):
     return (high, *passes(high)[1:])
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("n_columns", [1, 3])
-def test_a_single_row_comes_out_with_probability_delta_at_most(open_ledger, neighbours, n_columns):
-    threshold, entry, unit = smallest_passing(open_ledger, n_columns, PureAccountant(), neighbours)
+def test_a_single_row_comes_out_with_probability_delta_at_most(open_ledger, neighbors, n_columns):
+    threshold, entry, unit = smallest_passing(open_ledger, n_columns, PureAccountant(), neighbors)
     assert unit == 1
     assert entry.mechanism.threshold == threshold
     law, bound = entry.mechanism.noise, entry.bound
@@ -83,12 +83,12 @@ def test_a_single_row_comes_out_with_probability_delta_at_most(open_ledger, neig
 
     assert escapes(threshold) <= DELTA < escapes(threshold - 1)
     assert entry.charge.delta == DELTA
-    assert bound.constant == n_columns * neighbours.rows
+    assert bound.constant == n_columns * neighbors.rows
 
 
 @pytest.mark.parametrize("accountant", [ZCDPAccountant(), GDPAccountant()])
 def test_a_single_row_under_gaussian_noise(open_ledger, accountant):
-    threshold, entry, unit = smallest_passing(open_ledger, 2, accountant, Neighbours.ADD_REMOVE)
+    threshold, entry, unit = smallest_passing(open_ledger, 2, accountant, Neighbors.ADD_REMOVE)
     assert unit == 2**16
     (sigma,) = entry.mechanism.parameters(entry.bound)
     z = (threshold - unit) / sigma

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle, store_of
 from dpboost.privacy.sensitive import Sensitive, _reveal
 from dpboost.privacy.sensitivity.constants import counts
@@ -24,8 +24,8 @@ class Above:
     def evaluate(self, rows):
         return np.array([int((rows > self.limit).sum()) * 2], dtype=np.int64)
 
-    def bounds(self, neighbours):
-        return counts(neighbours, 2)
+    def bounds(self, neighbors):
+        return counts(neighbors, 2)
 
 
 class Numbers:
@@ -44,14 +44,14 @@ class Numbers:
         return Numbers(self.values + by)
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_a_question_is_wrapped_with_its_own_bounds_and_unit(neighbours):
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_a_question_is_wrapped_with_its_own_bounds_and_unit(neighbors):
     handle = RowHandle(LocalRows(np.array([1.0, 2.0, 3.0])))
-    sensitive = handle.ask(Above(1.5), neighbours)
+    sensitive = handle.ask(Above(1.5), neighbors)
     assert isinstance(sensitive, Sensitive)
     assert _reveal(sensitive).tolist() == [4]
     assert sensitive.unit == 0.5
-    assert sensitive.bounds == counts(neighbours, 2)
+    assert sensitive.bounds == counts(neighbors, 2)
 
 
 def test_an_order_changes_what_is_answered():

@@ -21,14 +21,14 @@ FEW = {"n_estimators": 6, "max_depth": 3, "verbosity": -1, "n_jobs": 1}
 FITS = {
     **{
         f"{recipe}, {relation}": lambda recipe=recipe, relation=relation: DPBoostRegressor(
-            recipe=recipe, epsilon=4.0, neighbours=relation, **FEW
+            recipe=recipe, epsilon=4.0, neighbors=relation, **FEW
         ).fit(X, Y)
         for recipe in ("best", "dpboost", "seq", "para")
         for relation in ("add_remove", "replace")
     },
     **{
         f"tree {recipe}, {relation}": lambda recipe=recipe, relation=relation: DPTreeClassifier(
-            recipe=recipe, epsilon=4.0, neighbours=relation
+            recipe=recipe, epsilon=4.0, neighbors=relation
         ).fit(X, Y)
         for recipe in ("best", "dp_topdown", "sulq_id3", "diffp_id3", "diffp_c45")
         for relation in ("add_remove", "replace")

@@ -10,7 +10,7 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -23,7 +23,7 @@ PUBLIC = ("column types", "set of labels")
 
 def fit(ledger):
     """Spend like a fit: a start, then two ensembles of trees on disjoint rows."""
-    both = (*counts(Neighbours.ADD_REMOVE, 2**16), gain_score(8, Neighbours.ADD_REMOVE))
+    both = (*counts(Neighbors.ADD_REMOVE, 2**16), gain_score(8, Neighbors.ADD_REMOVE))
     hidden = Sensitive(np.full((1, 3), SECRET, dtype=np.int64), both, 2.0**-16)
     whole = ledger.capacity
     ledger.release(ledger.accountant.noise(whole / 10), hidden, label="start")
@@ -142,7 +142,7 @@ def test_seeded_noise_and_other_reasons(open_ledger):
 
 
 def test_replace_is_said_so(open_ledger):
-    ledger = open_ledger(neighbours=Neighbours.REPLACE, entropy=Entropy.secure())
+    ledger = open_ledger(neighbors=Neighbors.REPLACE, entropy=Entropy.secure())
     assert "the content of one row" in PrivacyReport.from_ledger(ledger).guarantee
 
 

@@ -1,4 +1,4 @@
-"""Scores written once for each run of equal neighbours."""
+"""Scores written once for each run of equal neighbors."""
 
 import math
 import pickle

@@ -29,7 +29,7 @@ FEW = {"n_estimators": 6, "verbosity": -1, "n_jobs": 1}
 FITS = {
     "best": lambda: DPBoostClassifier(epsilon=1.0, schema=SCHEMA, **FEW).fit(X, Y),
     "best, replace": lambda: DPBoostRegressor(
-        epsilon=2.0, neighbours="replace", schema=NUMBERS, **FEW
+        epsilon=2.0, neighbors="replace", schema=NUMBERS, **FEW
     ).fit(X, Y),
     "best, learned classes": lambda: DPBoostClassifier(
         epsilon=3.0, delta=1e-4, assume_public=(), **FEW
@@ -80,7 +80,7 @@ def theirs(ledger, entries, rows):
     left = float(ledger.delta - ledger.delta_spent)
     mechanisms = [entry.mechanism for entry in entries]
     if ledger.accountant.name == "pure":
-        laws = [_randomised(rows * float(each.epsilon)) for each in mechanisms]
+        laws = [_randomized(rows * float(each.epsilon)) for each in mechanisms]
         return _composed(laws).get_epsilon_for_delta(0.0)
     sigmas = [
         each.parameters(entry.bound)[0] / entry.bound.constant
@@ -99,7 +99,7 @@ def theirs(ledger, entries, rows):
     return _composed(laws).get_epsilon_for_delta(left)
 
 
-def _randomised(epsilon):
+def _randomized(epsilon):
     return pld.from_privacy_parameters(
         DifferentialPrivacyParameters(epsilon, 0.0), value_discretization_interval=INTERVAL
     )

@@ -60,10 +60,10 @@ def tasks():
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 7.3])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 @pytest.mark.parametrize("per_ensemble", [1, 4])
-def test_the_records_close_at_exactly_the_capacity(epsilon, delta, neighbours, per_ensemble):
-    options = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+def test_the_records_close_at_exactly_the_capacity(epsilon, delta, neighbors, per_ensemble):
+    options = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors}
     for estimator, X, y in tasks():
         for declared in (True, False):
             schema = {} if declared else {"schema": None}
@@ -80,15 +80,15 @@ def test_the_records_close_at_exactly_the_capacity(epsilon, delta, neighbours, p
                 asked = GDPAccountant().capacity(Fraction(str(epsilon)), Fraction(str(delta)))
                 assert report.privacy_measure == GDPAccountant.privacy_measure
                 assert report.capacity == asked
-            assert report.neighbours == neighbours
+            assert report.neighbors == neighbors
 
 
 @pytest.mark.parametrize("epsilon", [LEAST_EPSILON, 100.0])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_small_and_large_budgets_can_be_drawn(epsilon, delta, neighbours):
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_small_and_large_budgets_can_be_drawn(epsilon, delta, neighbors):
     for estimator, X, y in tasks():
-        options = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+        options = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors}
         model = fitted(X, y, estimator=estimator, n_estimators=20, **options)
         report = model.privacy_report_
         assert report.spent == report.capacity
@@ -120,7 +120,7 @@ def test_replaced_rows_cost_more():
             {
                 line.label: line.largest
                 for line in fitted(
-                    X, y, estimator=estimator, delta=delta, neighbours=name
+                    X, y, estimator=estimator, delta=delta, neighbors=name
                 ).privacy_report_.releases
             }
             for name in ("add_remove", "replace")

@@ -14,7 +14,7 @@ from dpboost.data.feature_bins import AffineBins, CategoryBins
 from dpboost.losses import LogisticLoss, LogLinkLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.budget_split import divide
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes.best import BEST, build, defaults
 from dpboost.recipes.best_rules import BY_SIGN, BY_SIZE, MOST_ROUNDS, LineRule, StepRule
 from dpboost.recipes.recipe import PublicFacts, Setting
@@ -37,7 +37,7 @@ def facts(rows_times_epsilon, loss=SQUARED, delta=1e-6, n_features=5):
         given={},
         budget=Fraction(1),
         accountant=GDPAccountant() if delta else PureAccountant(),
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
     )
 
 
@@ -52,16 +52,16 @@ def test_a_rule_is_a_constant_steps_or_a_line_on_logarithmic_axes():
 
 @pytest.mark.parametrize("loss", [SQUARED, LogisticLoss(), SOFTMAX], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("shared", [1, 8])
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_leaves_are_regularised_by_the_noise_of_their_hessian_sums(loss, shared, neighbours):
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_leaves_are_regularized_by_the_noise_of_their_hessian_sums(loss, shared, neighbors):
     given = {"trees_per_ensemble": shared, "n_estimators": 64}
     for budget in (Fraction(1, 10), Fraction(2), Fraction(40), math.inf):
-        chosen = replace(facts(1e5, loss), given=given, budget=budget, neighbours=neighbours)
+        chosen = replace(facts(1e5, loss), given=given, budget=budget, neighbors=neighbors)
         hyper = BEST.settle(chosen)
         # What the learner draws in a round, from its own scale.
         loop = build(setting_of(chosen, hyper))
         noise = chosen.accountant.noise(divide(budget, [1] * (64 // shared))[0])
-        bounds = loop.learner.scale.bounds(neighbours)
+        bounds = loop.learner.scale.bounds(neighbors)
         drawn = noise.noise_stddev(bounds[1])
         drawn *= loop.learner.scale.hessian_unit_value
         assert hyper.reg_lambda == loop.learner.leaf.reg_lambda

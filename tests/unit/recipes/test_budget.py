@@ -23,8 +23,8 @@ def rows(n_rows=80):
 @pytest.mark.parametrize("recipe", ALGORITHMS.names)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 7.3])
 @pytest.mark.parametrize("trees", [(6, 3), (7, 3), (2, 5), (1, 1)])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_the_books_close_at_exactly_epsilon(recipe, epsilon, trees, neighbours):
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_the_books_close_at_exactly_epsilon(recipe, epsilon, trees, neighbors):
     X, y = rows()
     n_estimators, per_ensemble = trees
     for estimator, labels in ((DPBoostRegressor, y), (DPBoostClassifier, (y > 0).astype(int))):
@@ -39,7 +39,7 @@ def test_the_books_close_at_exactly_epsilon(recipe, epsilon, trees, neighbours):
                 max_bin=8,
                 n_jobs=1,
                 schema=schema,
-                neighbours=neighbours,
+                neighbors=neighbors,
             ).fit(X, labels)
             report = model.privacy_report_
             assert report.spent == report.capacity == Fraction(str(epsilon))

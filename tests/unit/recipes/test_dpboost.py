@@ -9,7 +9,7 @@ from dpboost.federated import FederatedBoostingRegressor
 from dpboost.growing.clipped_leaves import LEAF_UNIT
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import DPBOOST
 from dpboost.recipes.dpboost import DPBoostParameters, first_leaf
 from dpboost.recipes.recipe import PublicFacts, Terms
@@ -25,7 +25,7 @@ PAPER = {
 SCHEMA = {"bounds": {0: (0.0, 1.0), 1: (0.0, 1.0)}, "label_bounds": (-1.0, 1.0)}
 
 
-def facts(epsilon=1.0, neighbours=Neighbours.ADD_REMOVE, **given):
+def facts(epsilon=1.0, neighbors=Neighbors.ADD_REMOVE, **given):
     return PublicFacts(
         epsilon=epsilon,
         delta=0.0,
@@ -35,7 +35,7 @@ def facts(epsilon=1.0, neighbours=Neighbours.ADD_REMOVE, **given):
         given=given,
         budget=epsilon,
         accountant=PureAccountant(),
-        neighbours=neighbours,
+        neighbors=neighbors,
     )
 
 
@@ -46,18 +46,18 @@ def test_all_trees_share_the_rows_of_one_ensemble(n_trees):
     assert DPBOOST.n_ensembles(DPBOOST.settle(facts(**halves))) == min(2, n_trees)
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_noise_of_a_leaf_is_at_most_a_tenth_of_the_gradients(neighbours):
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_noise_of_a_leaf_is_at_most_a_tenth_of_the_gradients(neighbors):
     for epsilon in (0.01, 0.3, 1.0, 8.0, 50.0):
-        hyper = DPBOOST.settle(facts(epsilon, neighbours))
-        sensitivity = first_leaf(hyper, 1.0, LOSS.hessian).bound(neighbours).constant * LEAF_UNIT
+        hyper = DPBOOST.settle(facts(epsilon, neighbors))
+        sensitivity = first_leaf(hyper, 1.0, LOSS.hessian).bound(neighbors).constant * LEAF_UNIT
         noise_stddev = math.sqrt(2) * sensitivity / (epsilon / 2)
         assert noise_stddev <= 0.1
         if epsilon <= 8:
-            assert noise_stddev >= 0.07, "nor is there more regularisation than that takes"
+            assert noise_stddev >= 0.07, "nor is there more regularization than that takes"
 
 
-def test_without_noise_there_is_hardly_any_regularisation():
+def test_without_noise_there_is_hardly_any_regularization():
     assert DPBOOST.settle(facts(math.inf)).reg_lambda == 0.1
 
 
@@ -69,7 +69,7 @@ def test_the_preset_brings_back_the_values_of_the_paper():
 
 
 def test_the_least_epsilon_is_that_of_the_ensembles_there_are():
-    terms = Terms(delta=0.0, task="regression", neighbours=Neighbours.ADD_REMOVE, n_features=3)
+    terms = Terms(delta=0.0, task="regression", neighbors=Neighbors.ADD_REMOVE, n_features=3)
     one = DPBOOST.least_epsilon({}, terms)
     assert DPBOOST.least_epsilon({"n_estimators": 1000}, terms) == one
     paper = DPBOOST.least_epsilon({"preset": "paper"}, terms)

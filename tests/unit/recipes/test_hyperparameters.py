@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from dpboost import InvalidParameterError
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes.hyperparameters import check_given
 from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
@@ -79,12 +79,12 @@ def test_a_recipe_of_ones_own_is_taken_as_it_is():
 def test_the_least_epsilon_grows_with_what_divides_it(recipe):
     algorithm = TREE_ALGORITHMS[recipe]
 
-    def least(neighbours=Neighbours.ADD_REMOVE, **given):
-        terms = Terms(delta=0.0, task="classification", neighbours=neighbours, n_features=10)
+    def least(neighbors=Neighbors.ADD_REMOVE, **given):
+        terms = Terms(delta=0.0, task="classification", neighbors=neighbors, n_features=10)
         return algorithm.least_epsilon(given, terms)
 
     assert 0 < least(max_depth=2) < least(max_depth=12) < 0.2
-    add, replaced = map(least, Neighbours)
+    add, replaced = map(least, Neighbors)
     assert replaced == 2 * add
 
 

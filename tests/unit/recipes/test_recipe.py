@@ -14,7 +14,7 @@ from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_learner import SplitLearner
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.hyperparameters import CONTROLS, check_given, given
 from dpboost.recipes.recipe import PublicFacts, Setting
@@ -107,7 +107,7 @@ def public_facts(loss=LOSS, *, epsilon=1.0, delta=1e-6, n_rows=1000.0):
         given={},
         budget=Fraction(1) if epsilon < math.inf else math.inf,
         accountant=GDPAccountant() if delta else PureAccountant(),
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
     )
 
 
@@ -232,7 +232,7 @@ def test_a_clip_that_decays_to_nothing_is_still_charged():
     learner = build("dpboost", {"learning_rate": 1.0}).learner
     leaf = replace(learner.leaf, clip=learner.clip.at(1))
     assert leaf.clip == 0.0
-    assert [leaf.bound(relation).constant for relation in Neighbours] == [1, 2]
+    assert [leaf.bound(relation).constant for relation in Neighbors] == [1, 2]
 
 
 def test_a_limit_of_steps_is_a_smaller_clip_with_a_smaller_sensitivity():
@@ -240,7 +240,7 @@ def test_a_limit_of_steps_is_a_smaller_clip_with_a_smaller_sensitivity():
         weak = {"reg_lambda": 0.1}
         usual, small = (build(name, weak | own).learner for own in ({}, {"max_delta_step": 0.01}))
         bounds = [
-            replace(learner.leaf, clip=learner.clip.at(0)).bound(Neighbours.ADD_REMOVE).constant
+            replace(learner.leaf, clip=learner.clip.at(0)).bound(Neighbors.ADD_REMOVE).constant
             for learner in (usual, small)
         ]
         # Labels between 0 and 1: a step of 0.01 is one of 0.02 of half their width.

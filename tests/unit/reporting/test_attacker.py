@@ -12,7 +12,7 @@ from dpboost.reporting.attacker import best_true_positive_rate, membership_advan
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.4])
-def test_randomised_response_reaches_the_pure_bound(epsilon, alpha):
+def test_randomized_response_reaches_the_pure_bound(epsilon, alpha):
     # The most powerful test of one bit told truly with probability e^eps / (1 + e^eps).
     true = math.exp(epsilon) / (1 + math.exp(epsilon))
     lie = 1 - true

@@ -52,7 +52,7 @@ def plain(record):
     [
         lambda: DPBoostClassifier(epsilon=2, delta=1e-5, n_estimators=4),
         lambda: DPBoostClassifier(epsilon=np.inf, n_estimators=4),
-        lambda: DPBoostClassifier(epsilon=2, neighbours="replace", delta=0, n_estimators=4),
+        lambda: DPBoostClassifier(epsilon=2, neighbors="replace", delta=0, n_estimators=4),
         lambda: DPTreeClassifier(epsilon=1, noise_seed=1),
     ],
 )

@@ -48,7 +48,7 @@ def test_its_terms_are_those_of_the_claim(record):
     assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-06}
     assert deployment["privacy_loss"]["privacy_unit"] == "Record-level"
     assert deployment["deployment_model"]["model_name"] == "Central"
-    pure = record_of(DPTreeClassifier(epsilon=2.0, neighbours="replace", schema=SCHEMA).fit(X, Y))
+    pure = record_of(DPTreeClassifier(epsilon=2.0, neighbors="replace", schema=SCHEMA).fit(X, Y))
     deployment = pure["deployment"]
     assert deployment["dp_variant"]["variant_name"] == "Pure DP"
     assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 2.0}

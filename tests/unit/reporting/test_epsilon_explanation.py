@@ -30,7 +30,7 @@ def best_test(absent: np.ndarray, present: np.ndarray, rate: float) -> float:
 
 
 def worst_pair(epsilon: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
-    """Randomised response that shows its row with probability delta."""
+    """Randomized response that shows its row with probability delta."""
     odds = (1 - delta) / (1 + math.exp(epsilon))
     absent = np.array([0.0, odds, odds * math.exp(epsilon), delta])
     return absent, absent[::-1].copy()
@@ -39,7 +39,7 @@ def worst_pair(epsilon: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.1])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0])
 @pytest.mark.parametrize("rate", RATES)
-def test_randomised_response_attains_every_rate(epsilon: float, delta: float, rate: float) -> None:
+def test_randomized_response_attains_every_rate(epsilon: float, delta: float, rate: float) -> None:
     absent, present = worst_pair(epsilon, delta)
     best = best_test(absent, present, rate)
     assert explain_epsilon(epsilon, delta).true_positives(rate) == pytest.approx(best, abs=1e-12)
@@ -47,7 +47,7 @@ def test_randomised_response_attains_every_rate(epsilon: float, delta: float, ra
 
 @pytest.mark.parametrize("delta", [0.0, 0.1])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_randomised_response_attains_the_advantage(epsilon: float, delta: float) -> None:
+def test_randomized_response_attains_the_advantage(epsilon: float, delta: float) -> None:
     absent, present = worst_pair(epsilon, delta)
     distance = np.maximum(present - absent, 0).sum()
     assert explain_epsilon(epsilon, delta).advantage == pytest.approx(distance, abs=1e-12)
@@ -73,7 +73,7 @@ def test_gaussian_draws_are_found_as_often_as_said() -> None:
 
 
 @pytest.mark.parametrize("prior", [0.01, 0.5, 0.9])
-def test_the_posterior_of_randomised_response_is_bayes(prior: float) -> None:
+def test_the_posterior_of_randomized_response_is_bayes(prior: float) -> None:
     absent, present = worst_pair(2.0, 0.0)
     sure = prior * present[1] / (prior * present[1] + (1 - prior) * absent[1])
     explained = explain_epsilon(2.0)

@@ -162,7 +162,7 @@ def test_the_claim_is_that_of_the_ledger(case):
     assert claim["mu"] == report.mu
     assert claim["sentence"] == report.guarantee
     assert claim["private"]
-    assert (claim["neighbours"], claim["unit"]) == (report.neighbours, report.unit)
+    assert (claim["neighbours"], claim["unit"]) == (report.neighbors, report.unit)
     assert claim["rows_per_person"] == (report.rows_per_user or 1)
     assert claim["continued_model"] == (case.name == "continued")
     if case.budget is not None:
@@ -314,7 +314,7 @@ def test_every_field_is_that_of_the_ledger(case):
     else:
         assert 0 <= own[0] - ledger.epsilon_spent <= 1e-3 * own[0]
     by_user = case.name.startswith("users")
-    unit = "all rows of one added or removed user" if by_user else ledger.neighbours.sentence
+    unit = "all rows of one added or removed user" if by_user else ledger.neighbors.sentence
     claim = record["claim"]
     assert claim == {
         "private": ledger.private,
@@ -327,7 +327,7 @@ def test_every_field_is_that_of_the_ledger(case):
         "own_delta": own[1],
         "mu": report.mu,
         "continued_model": bool(first),
-        "neighbours": ledger.neighbours.value,
+        "neighbors": ledger.neighbors.value,
         "unit": unit,
         "rows_per_person": 2 if by_user else 1,
         "accountant": ledger.accountant.name,

@@ -79,7 +79,7 @@ def answer(text, question):
     ],
 )
 def test_who_is_protected(model, relation, rows, expected):
-    report = replace(model.privacy_report_, neighbours=relation, rows_per_user=rows)
+    report = replace(model.privacy_report_, neighbors=relation, rows_per_user=rows)
     told = answer(str(report), "Who is protected")
     assert expected in told
     assert ("At most 3 rows" in told) == (rows == 3)

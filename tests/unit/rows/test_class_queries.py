@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import (
@@ -26,7 +26,7 @@ from dpboost.rows.site_queries import ImpurityBounds, SplitScores
 from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import CATEGORY, THRESHOLD, Candidates
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
 N_FEATURES, N_CLASSES = 3, 2
 LAYOUT = Candidates(
     n_bins=np.array([3, 2, 3], dtype=np.int32),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -150,12 +150,12 @@ def test_scores_do_not_depend_on_how_many_nodes_are_held_at_once(grown, open_led
     assert np.array_equal(whole, parts)
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_bounds_go_with_the_relation(class_rows, class_statistics, neighbours):
-    statistics = class_statistics(*class_rows(), neighbours=neighbours)
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_bounds_go_with_the_relation(class_rows, class_statistics, neighbors):
+    statistics = class_statistics(*class_rows(), neighbors=neighbors)
     root = np.zeros(1, dtype=np.int32)
     offered = np.ones((1, 3), dtype=bool)
-    rows = neighbours.rows
+    rows = neighbors.rows
     for value, kind, constant in [
         (statistics.sizes(root), "l1", rows),
         (statistics.class_counts(root), "l1", rows),

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.rows.evaluation_queries import (
     ERROR_CELLS,
     BinCounts,
@@ -18,7 +18,7 @@ from dpboost.rows.evaluation_queries import (
 )
 
 UNITS = 64
-RELATIONS = list(Neighbours)
+RELATIONS = list(Neighbors)
 
 
 def scored(scores, label, group, hit):
@@ -106,7 +106,7 @@ QUERIES = {
 def test_constants_are_those_of_all_rows_and_pairs_of_rows(name, relation) -> None:
     query, rows = QUERIES[name]
     added = [query.evaluate(row).ravel().astype(float) for row in rows]
-    if relation is Neighbours.REPLACE:
+    if relation is Neighbors.REPLACE:
         added = [one - other for one in added for other in added]
     reached = {
         "l1": max(np.abs(change).sum() for change in added),

@@ -3,7 +3,7 @@ import pytest
 
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitive import Sensitive, SensitiveValueError
 from dpboost.trees.gain import GradientGain
 
@@ -85,7 +85,7 @@ def test_leaf_values_are_those_of_the_rows_in_each_node(rows, statistics, layout
     counts = np.array([len(node) for node in members])
     shown = []
     data.leaf_values(leaf()).map(
-        lambda value: shown.append(value) or value, bounds=(leaf().bound(Neighbours.REPLACE),)
+        lambda value: shown.append(value) or value, bounds=(leaf().bound(Neighbors.REPLACE),)
     )
     assert np.array_equal(shown[0], leaf().values(sums, counts))
 
@@ -105,14 +105,14 @@ def test_levels_may_be_skipped(rows, statistics, layout, recorder):
     assert np.array_equal(seen[-1][1], counts)
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 def test_what_comes_out_is_sensitive_with_the_bound_of_the_relation(
-    rows, statistics, recorder, neighbours
+    rows, statistics, recorder, neighbors
 ):
-    data = statistics(*rows(), neighbours=neighbours)
+    data = statistics(*rows(), neighbors=neighbors)
     scores, values = data.split_scores(recorder), data.leaf_values(leaf())
-    assert scores.bounds == (recorder.bound(neighbours),)
-    assert values.bounds == (leaf().bound(neighbours),)
+    assert scores.bounds == (recorder.bound(neighbors),)
+    assert values.bounds == (leaf().bound(neighbors),)
     assert values.unit == leaf().unit
     for value in (scores, values):
         assert isinstance(value, Sensitive)

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.rows.loss_change import LossChange, TwiceJudged
 
 UNITS = 64
@@ -24,7 +24,7 @@ def test_constants_are_those_of_all_rows_and_pairs_of_rows(kind) -> None:
     sums = [int(QUERY.evaluate(rows(pair))[0]) for pair in product(LOSSES, repeat=2)]
     added = max(map(abs, sums))
     replaced = max(abs(one - other) for one, other in product(sums, repeat=2))
-    for relation, largest in ((Neighbours.ADD_REMOVE, added), (Neighbours.REPLACE, replaced)):
+    for relation, largest in ((Neighbors.ADD_REMOVE, added), (Neighbors.REPLACE, replaced)):
         (bound,) = [each for each in QUERY.bounds(relation) if each.kind == kind]
         assert bound.constant == largest
         assert bound.coordinates == 1

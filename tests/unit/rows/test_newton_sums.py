@@ -11,7 +11,7 @@ import pytest
 
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
@@ -27,13 +27,13 @@ def sums(rows):
     return vector.ravel()
 
 
-def largest_change(gradient, hessian, neighbours, order):
+def largest_change(gradient, hessian, neighbors, order):
     """What one row can do, over all rows on a grid and a table of other rows."""
     others = [(0, 3, 1), (1, -1, 1), (1, gradient, hessian)]
     gradients = np.linspace(-gradient, gradient, 5)
     grid = list(itertools.product((0, 1), gradients, np.linspace(0, hessian, 3)))
     base = sums(others)
-    if neighbours is Neighbours.ADD_REMOVE:
+    if neighbors is Neighbors.ADD_REMOVE:
         changes = [sums([*others, row]) - base for row in grid]
     else:
         tables = [sums([*others, row]) for row in grid]
@@ -46,16 +46,16 @@ def assert_tight(constant, truth):
     assert truth >= 0.95 * constant, "one row cannot do nearly as much"
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize(("gradient", "hessian"), CASES)
-def test_a_row_moves_the_sums_by_the_bound_and_not_more(gradient, hessian, neighbours):
+def test_a_row_moves_the_sums_by_the_bound_and_not_more(gradient, hessian, neighbors):
     reaches = ContributionBound.single(gradient), ContributionBound.single(hessian)
     for bound, kind, order in zip(
-        newton_sums(*reaches, neighbours), ("l1", "l2"), (1, 2), strict=True
+        newton_sums(*reaches, neighbors), ("l1", "l2"), (1, 2), strict=True
     ):
-        truth = largest_change(gradient, hessian, neighbours, order)
+        truth = largest_change(gradient, hessian, neighbors, order)
         assert bound.kind == kind
-        assert bound.coordinates == 2 * neighbours.rows
+        assert bound.coordinates == 2 * neighbors.rows
         assert_tight(bound.constant, truth)
         for mutated in (0.9 * bound.constant, 1.1 * bound.constant):
             with pytest.raises(AssertionError):

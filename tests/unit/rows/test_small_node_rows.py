@@ -8,7 +8,7 @@ import pytest
 
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.rows import node_rows
 from dpboost.rows.node_rows import FewRows, NodeRows, whole_rows
@@ -56,10 +56,10 @@ def test_many_rows_keep_histograms_and_few_do_not(layout, monkeypatch):
         assert type(whole_rows(bins, words, layout, 1)) is kind
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_what_comes_out_is_sensitive_with_the_bound_of_the_relation(rows, statistics, neighbours):
-    data = statistics(*rows(), neighbours=neighbours, kind=whole_rows)
-    assert data.split_scores(CRITERION).bounds == (CRITERION.bound(neighbours),)
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_what_comes_out_is_sensitive_with_the_bound_of_the_relation(rows, statistics, neighbors):
+    data = statistics(*rows(), neighbors=neighbors, kind=whole_rows)
+    assert data.split_scores(CRITERION).bounds == (CRITERION.bound(neighbors),)
 
 
 def test_rows_that_are_all_in_one_position_show_none_of_them(layout):

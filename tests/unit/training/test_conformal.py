@@ -13,7 +13,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.held_out_rows import HeldOutRows
@@ -37,7 +37,7 @@ def ledger(epsilon, delta=0):
     return Ledger(
         epsilon=epsilon,
         delta=delta,
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
         accountant=GDPAccountant() if delta else PureAccountant(),
         entropy=Entropy.secure(),
     )
@@ -107,7 +107,7 @@ def test_coins_of_rows_and_of_users():
     assert abs(of_users.mean() - HELD_OUT) < 0.08
 
 
-@pytest.mark.parametrize("more", [{}, {"delta": 0}, {"neighbours": "replace"}])
+@pytest.mark.parametrize("more", [{}, {"delta": 0}, {"neighbors": "replace"}])
 def test_the_whole_budget_is_spent_beside_the_training(more):
     model = DPBoostRegressor(schema=REGRESSION, **COMMON, **more).fit(*table(), conformal=0.9)
     report = model.privacy_report_

@@ -37,7 +37,7 @@ def regressor(label_bounds, **more):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_columns_out_of_bounds_are_named_in_one_warning(relation):
     bounds = {0: (10, 20), 1: (-4, 4), 2: (-0.01, 0.01)}
-    (told,) = messages(classifier(bounds, neighbours=relation).fit, X, Y)
+    (told,) = messages(classifier(bounds, neighbors=relation).fit, X, Y)
     assert "'Column_0' (10 to 20), 'Column_2' (-0.01 to 0.01) lie at an end" in told
     assert "Column_1" not in told
     assert "schema=Schema(bounds=...)" in told

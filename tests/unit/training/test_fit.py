@@ -35,7 +35,7 @@ from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.row_attributes import Weighting
 from dpboost.training.fit import fit
@@ -56,7 +56,7 @@ def request(**changes):
     asked = {
         "epsilon": 1,
         "delta": 1e-6,
-        "neighbours": "add_remove",
+        "neighbors": "add_remove",
         "schema": None,
         "assume_public": ASSUMED_BY_DEFAULT,
         "noise_seed": None,
@@ -75,11 +75,11 @@ def no_release(monkeypatch):
 
 def test_a_request_opens_the_ledger_that_was_asked_for():
     accountant = PureAccountant()
-    ledger = request(epsilon=0.3, delta=1e-5, neighbours="replace").ledger(accountant)
+    ledger = request(epsilon=0.3, delta=1e-5, neighbors="replace").ledger(accountant)
     assert ledger.accountant is accountant
     assert ledger.epsilon == ledger.capacity == Fraction(3, 10)
     assert ledger.delta == Fraction(1, 10**5)
-    assert ledger.neighbours is Neighbours.REPLACE
+    assert ledger.neighbors is Neighbors.REPLACE
     assert ledger.private
     assert not request(noise_seed=0).ledger(accountant).private
     assert not request(epsilon=math.inf).ledger(accountant).private
@@ -204,7 +204,7 @@ CONDITIONS = {
     AssumedPublicWarning: "class labels is taken as public",
     PublicRowsWarning: "given for evaluation",
     UnboundedWeightsWarning: "max_weight",
-    PublicSizeWarning: "neighbours='replace'",
+    PublicSizeWarning: "neighbors='replace'",
     LargeEpsilonWarning: "epsilon=30",
     LargeDeltaWarning: "delta=0.9",
 }
@@ -213,7 +213,7 @@ CONDITIONS = {
 def fit_with_all_conditions():
     X, y = rows(300)
     model = DPBoostClassifier(
-        epsilon=30.0, delta=0.9, neighbours="replace", schema=BOUNDS, n_estimators=2, verbosity=-1
+        epsilon=30.0, delta=0.9, neighbors="replace", schema=BOUNDS, n_estimators=2, verbosity=-1
     )
     return model.fit(X, y, sample_weight=np.ones(300), eval_set=[(X[:50], y[:50])])
 
@@ -273,12 +273,12 @@ def odd_tables():
     X, _ = rows(30)
     wide = X.astype(np.longdouble)
     wide[3, 1] = np.longdouble("1e4000") if np.finfo(np.longdouble).max > 1e308 else np.inf
-    signalling = X.astype(np.float32)
-    signalling.view(np.uint32)[3, 1] = 0x7F800001
+    signaling = X.astype(np.float32)
+    signaling.view(np.uint32)[3, 1] = 0x7F800001
     huge = X.copy()
     huge[3], huge[4], huge[5] = 1e308, -1e308, math.inf
     return {
-        "signalling NaN": signalling,
+        "signaling NaN": signaling,
         "long double": wide,
         "masked long double": np.ma.masked_array(wide),
         "huge": huge,
@@ -359,7 +359,7 @@ def bundles_of(train):
 def test_nine_bundles_travel_through_a_fit_as_the_documents_say():
     X, y = rows()
     schema = Schema(**BOUNDS, classes=[0, 1])
-    travelled = [
+    traveled = [
         bundles_of(lambda: DPBoostClassifier(schema=schema, **FAST).fit(X, y)),
         bundles_of(
             lambda: DPBoostClassifier(schema=schema, class_weight={0: 1, 1: 2}, **FAST).fit(X, y)
@@ -368,5 +368,5 @@ def test_nine_bundles_travel_through_a_fit_as_the_documents_say():
     ]
     told = ARCHITECTURE.read_text().split("| bundle | what it is |")[1].split("\n\n")[0]
     documented = set(re.findall(r"^\| `(\w+)` \|", told, flags=re.MULTILINE))
-    assert set.union(*travelled) == documented
+    assert set.union(*traveled) == documented
     assert len(documented) == 9

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning, UndeclaredWarning
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
@@ -17,8 +17,8 @@ RECIPES = list(TREE_ALGORITHMS)
 SCHEMA = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
 
 
-def terms(neighbours):
-    return Terms(delta=0.0, task="classification", neighbours=neighbours, n_features=2)
+def terms(neighbors):
+    return Terms(delta=0.0, task="classification", neighbors=neighbors, n_features=2)
 
 
 def table(n_rows=400, seed=0):
@@ -49,12 +49,12 @@ def test_classes_are_learned_where_they_may_not_be_assumed():
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_the_least_epsilon_is_drawn_and_less_is_refused(recipe, neighbours):
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_the_least_epsilon_is_drawn_and_less_is_refused(recipe, neighbors):
     X, y = table()
     for depth in (1, 10):
-        least = TREE_ALGORITHMS[recipe].least_epsilon({"max_depth": depth}, terms(neighbours))
-        options = {"recipe": recipe, "neighbours": neighbours.value, "schema": SCHEMA, "n_jobs": 1}
+        least = TREE_ALGORITHMS[recipe].least_epsilon({"max_depth": depth}, terms(neighbors))
+        options = {"recipe": recipe, "neighbors": neighbors.value, "schema": SCHEMA, "n_jobs": 1}
         model = DPTreeClassifier(epsilon=least, max_depth=depth, **options).fit(X, y)
         assert model.privacy_report_.epsilon_spent <= least
         with pytest.raises(InvalidParameterError, match="'epsilon' parameter of DPTree.*at least"):
@@ -64,7 +64,7 @@ def test_the_least_epsilon_is_drawn_and_less_is_refused(recipe, neighbours):
 def test_the_least_epsilon_serves_where_bounds_are_learned_and_thresholds_drawn_one_by_one():
     X, y = table()
     given = {"threshold_draws": "per_feature", "max_depth": 5}
-    least = TREE_ALGORITHMS["diffp_c45"].least_epsilon(given, terms(Neighbours.ADD_REMOVE))
+    least = TREE_ALGORITHMS["diffp_c45"].least_epsilon(given, terms(Neighbors.ADD_REMOVE))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndeclaredWarning)
         DPTreeClassifier(

@@ -13,7 +13,7 @@ from dpboost import DPBoostRegressor
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.training.label_range import COUNT_SHARE, NoisyCount, _Counts, learn_label_range
@@ -25,7 +25,7 @@ def open_ledger(accountant, epsilon=Fraction(1)):
     return Ledger(
         epsilon=epsilon,
         delta=DELTA,
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
         accountant=accountant,
         entropy=Entropy.seeded(1),
     )

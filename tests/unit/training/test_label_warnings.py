@@ -57,7 +57,7 @@ def classifier(classes, **options):
     ],
 )
 def test_a_fit_warns_by_what_is_released(classes, y, told, relation, delta):
-    model = classifier(classes, neighbours=relation, delta=delta, epsilon=4.0)
+    model = classifier(classes, neighbors=relation, delta=delta, epsilon=4.0)
     assert messages(model.fit, X, y) == told
 
 

@@ -52,7 +52,7 @@ def regression(name):
 
 
 def deviance(name, y, p):
-    """What an objective minimises, up to a constant of the labels."""
+    """What an objective minimizes, up to a constant of the labels."""
     p = np.maximum(p, 1e-9) if name in ("poisson", "gamma", "tweedie") else p
     if name == "poisson":
         return np.mean(p - y * np.log(p))

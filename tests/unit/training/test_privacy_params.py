@@ -143,16 +143,16 @@ def paper(recipe, epsilon, **options):
     return regressor(recipe=recipe, epsilon=epsilon, **{"n_estimators": 3, **own, **options})
 
 
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 @pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
-def test_a_budget_whose_leaves_are_noise_warns_and_names_an_epsilon(recipe, neighbours):
-    (message,) = told(paper(recipe, 0.25, neighbours=neighbours).fit, X, Y)
+def test_a_budget_whose_leaves_are_noise_warns_and_names_an_epsilon(recipe, neighbors):
+    (message,) = told(paper(recipe, 0.25, neighbors=neighbors).fit, X, Y)
     assert message.startswith(f"epsilon=0.25 cannot work for recipe={recipe!r}")
     named = float(re.search(r"from epsilon=(\S+) on", message)[1])
-    assert told(paper(recipe, named, neighbours=neighbours).fit, X, Y) == []
-    assert len(told(paper(recipe, 0.9 * named, neighbours=neighbours).fit, X, Y)) == 1
+    assert told(paper(recipe, named, neighbors=neighbors).fit, X, Y) == []
+    assert len(told(paper(recipe, 0.9 * named, neighbors=neighbors).fit, X, Y)) == 1
     trees = 3 if recipe == "seq" else 1
-    relation = 2 if neighbours == "replace" else 1
+    relation = 2 if neighbors == "replace" else 1
     # The noise of a leaf: 1 / (1 + lambda) of the half-width, over half of the budget of a tree.
     exact = math.sqrt(2) * relation / 1.1 / 2 * 2 * trees
     assert exact <= named <= 1.1 * exact

@@ -12,7 +12,7 @@ from dpboost.data.feature_bins import fine_cells, uniform_bins
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.raw_rows import RawRows
@@ -28,11 +28,11 @@ from dpboost.training.private_bins import (
 )
 
 
-def ledger(epsilon=math.inf, delta=0, neighbours=Neighbours.ADD_REMOVE):
+def ledger(epsilon=math.inf, delta=0, neighbors=Neighbors.ADD_REMOVE):
     return Ledger(
         epsilon=epsilon,
         delta=delta,
-        neighbours=neighbours,
+        neighbors=neighbors,
         accountant=GDPAccountant() if delta else PureAccountant(),
         entropy=Entropy.seeded(1),
     )
@@ -86,12 +86,12 @@ def test_bins_are_finer_where_rows_are():
 
 
 def test_one_release_of_all_histograms_with_their_bound():
-    for neighbours, rows in ((Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE, 2)):
+    for neighbors, rows in ((Neighbors.ADD_REMOVE, 1), (Neighbors.REPLACE, 2)):
         for delta, constant in (
             (0, 2 * rows),
             (1e-6, math.sqrt(2 * rows) * ROW_UNITS),
         ):
-            records = ledger(1.0, delta, neighbours)
+            records = ledger(1.0, delta, neighbors)
             released(records)
             (entry,) = records.entries
             assert entry.label == "fine histograms"

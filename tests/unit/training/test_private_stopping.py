@@ -16,7 +16,7 @@ from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.training import local_fit
 from dpboost.training.local_fit import rows_that_stop
@@ -166,7 +166,7 @@ def test_only_more_than_the_noise_is_better() -> None:
     ledger = Ledger(
         epsilon=math.inf,
         delta=0,
-        neighbours=Neighbours.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
         accountant=PureAccountant(),
         entropy=Entropy.seeded(0),
     )

@@ -13,7 +13,7 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.raw_rows import RawRows
@@ -31,11 +31,11 @@ DELTA = Fraction(1, 10**6)
 TENTH = Fraction(1, 10)
 
 
-def ledger(epsilon=Fraction(1), delta=DELTA, neighbours=Neighbours.ADD_REMOVE):
+def ledger(epsilon=Fraction(1), delta=DELTA, neighbors=Neighbors.ADD_REMOVE):
     return Ledger(
         epsilon=epsilon,
         delta=delta,
-        neighbours=neighbours,
+        neighbors=neighbors,
         accountant=PureAccountant(),
         entropy=Entropy.seeded(3),
     )
@@ -213,10 +213,10 @@ def test_the_warning_names_the_first_of_many_columns(n_features, more):
     assert f"of {n_features} numeric columns ({names}{more})." in said
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_learning_takes_a_tenth_in_equal_parts(neighbours):
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_learning_takes_a_tenth_in_equal_parts(neighbors):
     X = pd.concat([pd.DataFrame(numeric(), columns=["x", "y"]), nominal()], axis=1)
-    records = ledger(Fraction(7, 3), neighbours=neighbours)
+    records = ledger(Fraction(7, 3), neighbors=neighbors)
     with pytest.warns(UndeclaredWarning):
         completed = complete(X, [0, 1] * 1500, records, task="binary", assume_public=())
     part = Fraction(7, 30) / 3
@@ -369,9 +369,9 @@ def look(y, records, bounds=(-200.0, 200.0), max_rows=None, **options):
     return complete(numeric(len(y)), y, records, schema=schema, label_margin=1.0, **options)
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_a_loss_may_look_for_labels_inside_declared_bounds(neighbours):
-    y, records = np.random.default_rng(0).normal(0, 3, 20_000), ledger(neighbours=neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_a_loss_may_look_for_labels_inside_declared_bounds(neighbors):
+    y, records = np.random.default_rng(0).normal(0, 3, 20_000), ledger(neighbors=neighbors)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         completed = look(y, records)

@@ -13,7 +13,7 @@ from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.private_bounds import RANGE_CELLS
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
@@ -34,7 +34,7 @@ def open_ledger(seed=0, **options):
     usual = {
         "epsilon": Fraction(1),
         "delta": Fraction(0),
-        "neighbours": Neighbours.ADD_REMOVE,
+        "neighbors": Neighbors.ADD_REMOVE,
         "accountant": PureAccountant(),
         "entropy": Entropy.seeded(seed),
     }
@@ -53,11 +53,11 @@ def seen(ledger, values, low, high, budget=Fraction(1, 10)):
 
 
 @pytest.mark.parametrize("accountant", [PureAccountant(), ZCDPAccountant(), GDPAccountant()])
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("wide", [1, 10, 100, 1e4, 1e6])
-def test_a_range_is_found_in_bounds_that_are_far_too_wide(accountant, neighbours, wide):
+def test_a_range_is_found_in_bounds_that_are_far_too_wide(accountant, neighbors, wide):
     values = np.random.default_rng(0).normal(5, 1, 20_000)
-    ledger = open_ledger(accountant=accountant, delta=DELTA, neighbours=neighbours)
+    ledger = open_ledger(accountant=accountant, delta=DELTA, neighbors=neighbors)
     budget = ledger.capacity / 10
     low, high = looked(ledger, values, -20 * wide, 20 * wide, budget)
     assert 1 <= low <= 3.2

@@ -11,7 +11,7 @@ import pytest
 from dpboost.losses import LogisticLoss, LogLinkLoss, OneVsRestLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle, store_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows import start_queries
@@ -23,11 +23,11 @@ from dpboost.training.start_value import LEAST_ROWS, SeenRows, release_class_siz
 LOSS = SquaredLoss.from_label_bounds(10.0, 20.0)
 
 
-def ledger(epsilon=math.inf, delta=0, neighbours=Neighbours.ADD_REMOVE, seed=3):
+def ledger(epsilon=math.inf, delta=0, neighbors=Neighbors.ADD_REMOVE, seed=3):
     return Ledger(
         epsilon=epsilon,
         delta=delta,
-        neighbours=neighbours,
+        neighbors=neighbors,
         accountant=GDPAccountant() if delta else PureAccountant(),
         entropy=Entropy.seeded(seed),
     )
@@ -90,9 +90,9 @@ def test_few_rows_pull_the_start_to_the_middle():
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
-@pytest.mark.parametrize("neighbours", Neighbours)
-def test_one_vector_is_booked_with_the_bound_of_its_relation(neighbours, delta):
-    records = ledger(1.0, delta, neighbours)
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_one_vector_is_booked_with_the_bound_of_its_relation(neighbors, delta):
+    records = ledger(1.0, delta, neighbors)
     labels = LOSS.encode_labels(np.random.default_rng(1).uniform(10, 20, 5000))
     budget = records.capacity / 10
     release(LOSS, labels, records, budget=budget)
@@ -100,7 +100,7 @@ def test_one_vector_is_booked_with_the_bound_of_its_relation(neighbours, delta):
     (entry,) = records.entries
     assert entry.label == "start value"
     assert entry.unit == 1 / ROW_UNITS
-    replace = neighbours is Neighbours.REPLACE
+    replace = neighbors is Neighbors.REPLACE
     # One row moves (sum, count) by at most (1, 1); a replaced one by at most (2, 1) in this bound.
     factor = (4 if replace else 2) if delta == 0 else math.sqrt(5 if replace else 2)
     assert entry.bound.constant == pytest.approx(factor * ROW_UNITS, rel=1e-5)

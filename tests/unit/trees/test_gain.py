@@ -4,7 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.trees.gain import SCORE_LIMIT, UNITS_PER_GAIN, GradientGain
 
 LIMIT = 65536
@@ -86,12 +86,12 @@ def test_one_row_moves_the_candidates_within_the_range_that_is_charged(layout, h
                 counts[0, cell] += 1
             change = criterion(hessian, 1e-6).scores(sums, counts, layout) - before
             worst = max(worst, int(change.max() - change.min()))
-    charged = criterion(hessian).bound(Neighbours.ADD_REMOVE).constant
+    charged = criterion(hessian).bound(Neighbors.ADD_REMOVE).constant
     assert 0.95 * charged <= worst <= charged
 
 
 def test_the_bound_is_of_kind_range_and_doubles_for_replacements():
-    add, replace = (criterion().bound(relation) for relation in Neighbours)
+    add, replace = (criterion().bound(relation) for relation in Neighbors)
     assert add.kind == replace.kind == "range"
     assert add.constant == 4 * UNITS_PER_GAIN + 2
     assert replace.constant == 2 * add.constant

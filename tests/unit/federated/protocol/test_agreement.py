@@ -53,7 +53,7 @@ def test_shares_are_for_the_parties_that_do_not_collude(colluding, honest):
         ("dropouts", -1),
         ("threshold", 2),
         ("accountant", "renyi"),
-        ("neighbours", "local"),
+        ("neighbors", "local"),
         ("task", "ranking"),
         ("epsilon", 0),
         ("public_seed", -1),

@@ -11,7 +11,7 @@ from dpboost.federated.protocol.session import Steps, absorb
 from dpboost.privacy.ledger import LedgerEntry
 from dpboost.privacy.ledger_records import NO_CHARGE, Disjoint
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.remote import RemoteSensitive
 from dpboost.privacy.sensitivity.constants import counts
@@ -21,7 +21,7 @@ ENTRY = LedgerEntry(
     label="counts",
     scope=("training", "tree 1"),
     mechanism=DiscreteLaplace(epsilon=Fraction(1)),
-    bound=counts(Neighbours.ADD_REMOVE)[0],
+    bound=counts(Neighbors.ADD_REMOVE)[0],
     unit=1.0,
     charge=NO_CHARGE,
     because=(None, Disjoint.CONTENT),
@@ -31,7 +31,7 @@ QUERY = NodeTotals(n_nodes=1)
 
 
 def value(query=QUERY, shape=(3,)):
-    return RemoteSensitive(shape, counts(Neighbours.ADD_REMOVE), holder=None, query=query)
+    return RemoteSensitive(shape, counts(Neighbors.ADD_REMOVE), holder=None, query=query)
 
 
 def digest(entry=ENTRY, given=None, *, honest=2, each=False, start=b"start", before=()):
@@ -53,7 +53,7 @@ def test_the_same_terms_have_the_same_digest():
         {"entry": replace(ENTRY, scope=("training",))},
         {"entry": replace(ENTRY, because=(Disjoint.CONTENT, None))},
         {"entry": replace(ENTRY, mechanism=DiscreteLaplace(epsilon=2))},
-        {"entry": replace(ENTRY, bound=counts(Neighbours.REPLACE)[0])},
+        {"entry": replace(ENTRY, bound=counts(Neighbors.REPLACE)[0])},
         {"entry": replace(ENTRY, unit=0.5)},
         {"given": value(NodeTotals(n_nodes=2))},
         {"given": value(shape=(3, 1))},
@@ -144,7 +144,7 @@ def test_no_two_values_look_alike():
             np.zeros((2, 1)),
             np.zeros(2, dtype=np.int32),
             np.zeros(0),
-            Neighbours.REPLACE,
+            Neighbors.REPLACE,
         ),
         *(
             np.array([1, 2]),

@@ -11,7 +11,7 @@ import pytest
 
 from dpboost.federated import Agreement
 from dpboost.federated.protocol import messages as m
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import counts
 from tests.unit.federated.channels import agreement
@@ -174,7 +174,7 @@ def test_reading_takes_no_longer_than_the_message_is_long():
 
 
 def test_a_hidden_value_is_no_part_of_a_message():
-    hidden = Sensitive(np.array([5]), counts(Neighbours.ADD_REMOVE))
+    hidden = Sensitive(np.array([5]), counts(Neighbors.ADD_REMOVE))
     with pytest.raises(TypeError, match="Sensitive"):
         m.encode(hidden)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.neighboring_pairs import Pair
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.pooled_rows import Sites
 from dpboost.federated import FederatedBoostingRegressor, Party
@@ -194,7 +194,7 @@ def test_what_is_left_against_colluders_is_for_all_rows_of_a_person():
     found = []
     for terms in (terms_of(2, 2), terms_of(None, 1)):
         ledger = terms.ledger()
-        value = Sensitive(np.zeros(3, dtype=np.int64), counts(ledger.neighbours))
+        value = Sensitive(np.zeros(3, dtype=np.int64), counts(ledger.neighbors))
         ledger.release(DiscreteLaplace(epsilon=Fraction(1, 2)), value, label="counts")
         found.append(epsilon_against(ledger, n_parties=3, colluding=2, honest=2))
     assert found[0] == 4 * found[1]

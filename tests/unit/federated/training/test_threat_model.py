@@ -17,7 +17,7 @@ from tests.unit.federated.channels import agreement, tables
 def released(n_parties, **terms):
     agreed = agreement(n_parties, epsilon=1.0, **terms)
     ledger = agreed.ledger()
-    value = Sensitive(np.zeros(3, dtype=np.int64), counts(ledger.neighbours))
+    value = Sensitive(np.zeros(3, dtype=np.int64), counts(ledger.neighbors))
     ledger.release(DiscreteLaplace(epsilon=Fraction(1)), value, label="counts")
     return agreed, ledger
 

@@ -48,7 +48,7 @@ def test_text_without_report_stays_as_it_is():
     assert insert_report(STOCK, None) == STOCK
 
 
-def test_report_is_put_back_where_the_categories_hold_its_neighbours_name():
+def test_report_is_put_back_where_the_categories_hold_its_neighbors_name():
     stock = STOCK.replace("null", json.dumps([["\npandas_categorical:", "dpboost:{}"]]))
     text = insert_report(stock, "dpboost:{}")
     assert find_report(text) == "dpboost:{}"

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.constants import clipped_leaf, counts, gain_score
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
-BOTH = pytest.mark.parametrize("neighbours", [ADD, REPLACE])
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
+BOTH = pytest.mark.parametrize("neighbors", [ADD, REPLACE])
 
 
 def assert_tight(constant, truth):
@@ -62,10 +62,10 @@ def largest_range_of_an_addition(units, hessian, ridge):
 @BOTH
 @pytest.mark.parametrize("units", [16, 1000])
 @pytest.mark.parametrize(("hessian", "ridge"), [(1.0, 0.0), (1.0, 0.1), (0.25, 1.0), (2.0, 5.0)])
-def test_range_of_the_gain(neighbours, units, hessian, ridge):
+def test_range_of_the_gain(neighbors, units, hessian, ridge):
     truth = largest_range_of_an_addition(units, hessian, ridge)
     # A replaced row can leave a node where it does its worst and enter another one likewise.
-    check(gain_score(units, neighbours).constant, truth * (2 if neighbours is REPLACE else 1))
+    check(gain_score(units, neighbors).constant, truth * (2 if neighbors is REPLACE else 1))
 
 
 def test_interval_of_the_gain_has_the_ends_of_the_proof():
@@ -158,13 +158,13 @@ def largest_move_of_a_leaf(gradient, hessian, ridge, clip, unit):
         (2.0, 1.0, 0.0, math.inf),
     ],
 )
-def test_sensitivity_of_a_leaf(neighbours, gradient, hessian, ridge, clip):
+def test_sensitivity_of_a_leaf(neighbors, gradient, hessian, ridge, clip):
     unit = 2.0**-12
     truth = largest_move_of_a_leaf(gradient, hessian, ridge, clip, unit)
-    bound = clipped_leaf(gradient, hessian, ridge, clip, unit, neighbours)
+    bound = clipped_leaf(gradient, hessian, ridge, clip, unit, neighbors)
     assert bound.kind == "l1"
     # A replaced row moves two leaves.
-    leaves = 2 if neighbours is REPLACE else 1
+    leaves = 2 if neighbors is REPLACE else 1
     check(bound.constant, truth * leaves)
     assert bound.coordinates == leaves
 
@@ -191,13 +191,13 @@ def test_leaf_parameters_are_checked():
             "unit": 1,
         } | wrong
         with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
-            clipped_leaf(**parameters, neighbours=ADD)
+            clipped_leaf(**parameters, neighbors=ADD)
 
 
 # -- sums over groups ---------------------------------------------------------------------------
 
 
-def largest_norms(summands, n_histograms, neighbours):
+def largest_norms(summands, n_histograms, neighbors):
     """Search the groups (of two) and the summand of a row in each histogram."""
 
     def contribution(groups, summand):
@@ -210,7 +210,7 @@ def largest_norms(summands, n_histograms, neighbours):
         for groups in itertools.product((0, 1), repeat=n_histograms)
         for summand in summands
     ]
-    changes = rows if neighbours is ADD else [one - other for one in rows for other in rows]
+    changes = rows if neighbors is ADD else [one - other for one in rows for other in rows]
     l1 = max(np.abs(change).sum() for change in changes)
     return (
         l1,
@@ -221,9 +221,9 @@ def largest_norms(summands, n_histograms, neighbours):
 
 @BOTH
 @pytest.mark.parametrize("n_histograms", [1, 2, 3])
-def test_sensitivity_of_counts(neighbours, n_histograms):
-    l1, l2, touched = largest_norms([1000], n_histograms, neighbours)
-    bounds = counts(neighbours, units_per_row=1000, histograms=n_histograms)
+def test_sensitivity_of_counts(neighbors, n_histograms):
+    l1, l2, touched = largest_norms([1000], n_histograms, neighbors)
+    bounds = counts(neighbors, units_per_row=1000, histograms=n_histograms)
     assert [bound.kind for bound in bounds] == ["l1", "l2"]
     check(bounds[0].constant, l1)
     check(bounds[1].constant, l2)

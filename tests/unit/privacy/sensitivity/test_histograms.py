@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.histograms import level_sums
 
 LIMIT = 4
@@ -34,25 +34,25 @@ def rows_of(n_features):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3])
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_the_bound_is_reached_and_never_exceeded(n_features, neighbours):
+@pytest.mark.parametrize("neighbors", list(Neighbors))
+def test_the_bound_is_reached_and_never_exceeded(n_features, neighbors):
     alone = rows_of(n_features)
-    others = alone if neighbours is Neighbours.REPLACE else [None]
+    others = alone if neighbors is Neighbors.REPLACE else [None]
     vectors = {row: vector([row] if row else [], n_features) for row in alone}
     largest = max(
         int(np.abs(vectors[one] - vectors[other]).sum()) for one in alone for other in others
     )
-    assert largest == level_sums(n_features, LIMIT, neighbours).constant
+    assert largest == level_sums(n_features, LIMIT, neighbors).constant
 
 
 def test_coordinates_are_those_of_the_rows_cells():
-    bound = level_sums(3, LIMIT, Neighbours.ADD_REMOVE)
+    bound = level_sums(3, LIMIT, Neighbors.ADD_REMOVE)
     assert bound.coordinates == 6
     assert bound.kind == "l1"
 
 
 @pytest.mark.parametrize("wrong", [{"n_features": 0}, {"gradient_limit": 0}])
 def test_refuses_numbers_that_mean_nothing(wrong):
-    good = {"n_features": 2, "gradient_limit": LIMIT, "neighbours": Neighbours.ADD_REMOVE}
+    good = {"n_features": 2, "gradient_limit": LIMIT, "neighbors": Neighbors.ADD_REMOVE}
     with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
         level_sums(**(good | wrong))

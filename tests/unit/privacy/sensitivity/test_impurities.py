@@ -10,13 +10,13 @@ import pytest
 
 from dpboost._kernels import impurity as kernel
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, UNITS_PER_ROW, Impurity
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
 EACH = pytest.mark.parametrize("measure", list(Impurity))
-RELATIONS = pytest.mark.parametrize("neighbours", [ADD, REPLACE])
+RELATIONS = pytest.mark.parametrize("neighbors", [ADD, REPLACE])
 
 
 def assert_tight(constant, truth):
@@ -32,11 +32,11 @@ def check(constant, truth):
             assert_tight(mutated, truth)
 
 
-def assert_interval_of_a_row(bound, neighbours):
+def assert_interval_of_a_row(bound, neighbors):
     """The proof's interval has a row's units and one for each rounding, for each row that moves."""
     row = UNITS_PER_ROW + 2
-    assert bound.constant == neighbours.rows * row
-    assert bound.added == (row if neighbours is REPLACE else None)
+    assert bound.constant == neighbors.rows * row
+    assert bound.added == (row if neighbors is REPLACE else None)
 
 
 def scores(tables, measure, n_rows):
@@ -85,17 +85,17 @@ def changes(measure, n_rows, n_classes, most):
 @pytest.mark.parametrize(("n_classes", "most"), [(2, 70), (3, 24)])
 @pytest.mark.parametrize("n_rows", [LEAST_ROWS, 1000])
 @RELATIONS
-def test_range_of_the_scores(measure, n_classes, most, n_rows, neighbours):
+def test_range_of_the_scores(measure, n_classes, most, n_rows, neighbors):
     moved = changes(measure, n_rows, n_classes, most)
     # The interval of the proof: no score rises by more than the rounding.
     assert moved.max() <= 1
     assert moved.min() >= -UNITS_PER_ROW - 1
     truth = moved.max() - moved.min()
     # A replaced row leaves one node, where it does its worst, and enters another one likewise.
-    bound = impurities.split_score(neighbours)
+    bound = impurities.split_score(neighbors)
     assert bound.kind == "range"
-    check(bound.constant, truth * neighbours.rows)
-    assert_interval_of_a_row(bound, neighbours)
+    check(bound.constant, truth * neighbors.rows)
+    assert_interval_of_a_row(bound, neighbors)
 
 
 @EACH
@@ -174,7 +174,7 @@ def test_nothing_is_clipped_up_to_the_public_number_of_rows(measure):
 
 @EACH
 @RELATIONS
-def test_sensitivity_of_a_gain(measure, neighbours):
+def test_sensitivity_of_a_gain(measure, neighbors):
     """The gain of a fixed split moves by at most its constant, and by nearly as much."""
     most, n_rows = 16, LEAST_ROWS
     tables = [t for t in itertools.product(range(most + 1), repeat=4) if sum(t) <= most]
@@ -195,15 +195,15 @@ def test_sensitivity_of_a_gain(measure, neighbours):
         grown[branch][:, column] += 1
         worst = max(worst, int(np.abs(gains(*grown) - before).max()))
     # Replaced, the row leaves one node and enters another one: both gains move.
-    bound = impurities.split_gain(neighbours)
+    bound = impurities.split_gain(neighbors)
     assert bound.kind == "l1"
-    check(bound.constant, worst * neighbours.rows)
-    assert bound.coordinates == neighbours.rows
-    assert_interval_of_a_row(bound, neighbours)
+    check(bound.constant, worst * neighbors.rows)
+    assert bound.coordinates == neighbors.rows
+    assert_interval_of_a_row(bound, neighbors)
 
 
 def test_the_bound_of_the_paper_on_root_gini_is_false():
-    """Lemma 20 of Wang, Dick and Balcan claims 10 / m for the normalised gain."""
+    """Lemma 20 of Wang, Dick and Balcan claims 10 / m for the normalized gain."""
     m = 100
 
     def gini(a, b):
@@ -231,7 +231,7 @@ def test_a_number_of_rows_that_the_kernel_cannot_bear_is_refused(n_rows):
 
 @pytest.mark.parametrize("n_features", [1, 10])
 @RELATIONS
-def test_sensitivity_of_the_least_impurities_of_all_features(n_features, neighbours):
+def test_sensitivity_of_the_least_impurities_of_all_features(n_features, neighbors):
     """Split by the worst table of each feature: the row joins them all at once."""
     most = 40
     tables = [t for t in itertools.product(range(most + 1), repeat=2) if sum(t) <= most]
@@ -252,8 +252,8 @@ def test_sensitivity_of_the_least_impurities_of_all_features(n_features, neighbo
     assert moved.min() >= -1
     worst = int(moved.max()) * n_features
     # A replaced row leaves one node and enters another one: the bounds of both move.
-    bound = impurities.split_bounds(n_features, neighbours)
+    bound = impurities.split_bounds(n_features, neighbors)
     assert bound.kind == "l1"
-    check(bound.constant, worst * neighbours.rows)
+    check(bound.constant, worst * neighbors.rows)
     # The constant of Lemma 3.2 of Gubler is looser, and his Algorithm 6 takes it for all features.
     assert impurities.split_bounds(1, ADD).constant * impurities.BOUND_UNIT < 5 / 4

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity.quantiles import quantile_balance
 from dpboost.rows.held_out_rows import ROW_UNITS, HeldOutRows, QuantileBalance
 
@@ -24,13 +24,13 @@ def tables(n_rows):
     return [list(rows) for rows in itertools.product(ROWS, repeat=n_rows)]
 
 
-def moved_most(query, neighbours):
-    """Largest change over all pairs of neighbours of at most three rows."""
+def moved_most(query, neighbors):
+    """Largest change over all pairs of neighbors of at most three rows."""
     largest = 0
     for n_rows in range(3):
         for rows in tables(n_rows):
             own = [answer(query, [*rows, row]) for row in ROWS]
-            if neighbours is Neighbours.ADD_REMOVE:
+            if neighbors is Neighbors.ADD_REMOVE:
                 own.append(answer(query, rows))
                 largest = max(largest, max(abs(each - own[-1]) for each in own))
             else:
@@ -38,23 +38,23 @@ def moved_most(query, neighbours):
     return largest
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("neighbors", list(Neighbors))
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.975, 0.2])
-def test_the_constant_is_the_largest_change(level, neighbours):
+def test_the_constant_is_the_largest_change(level, neighbors):
     query = QuantileBalance(threshold=0.5, level=level)
-    l1, l2 = query.bounds(neighbours)
-    assert l1.constant == l2.constant == moved_most(query, neighbours)
+    l1, l2 = query.bounds(neighbors)
+    assert l1.constant == l2.constant == moved_most(query, neighbors)
     assert (l1.kind, l2.kind) == ("l1", "l2")
 
 
 def test_one_row_is_at_most_one_row():
     for level in (0.5, 0.9, 0.999):
-        l1, _ = QuantileBalance(threshold=0.5, level=level).bounds(Neighbours.ADD_REMOVE)
+        l1, _ = QuantileBalance(threshold=0.5, level=level).bounds(Neighbors.ADD_REMOVE)
         assert l1.constant <= ROW_UNITS
-        l1, _ = QuantileBalance(threshold=0.5, level=level).bounds(Neighbours.REPLACE)
+        l1, _ = QuantileBalance(threshold=0.5, level=level).bounds(Neighbors.REPLACE)
         assert l1.constant == ROW_UNITS
-    assert quantile_balance(3, 5, Neighbours.ADD_REMOVE)[0].constant == 5
-    assert quantile_balance(3, 5, Neighbours.REPLACE)[0].constant == 8
+    assert quantile_balance(3, 5, Neighbors.ADD_REMOVE)[0].constant == 5
+    assert quantile_balance(3, 5, Neighbors.REPLACE)[0].constant == 8
 
 
 def test_the_sign_says_on_which_side_the_quantile_is():

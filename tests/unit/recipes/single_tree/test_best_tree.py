@@ -47,11 +47,11 @@ def test_released_counts_without_noise_are_those_of_the_rows(whole_numbers, fit)
     assert np.array_equal(model.tree_.counts[of_leaves], counts)
 
 
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 @pytest.mark.parametrize("depth", [0, 1, 5])
-def test_the_records(whole_numbers, fit, depth, neighbours):
+def test_the_records(whole_numbers, fit, depth, neighbors):
     X, y = whole_numbers()
-    model = fit(X, y, epsilon=1.0, max_depth=depth, neighbours=neighbours)
+    model = fit(X, y, epsilon=1.0, max_depth=depth, neighbors=neighbors)
     report = model.privacy_report_
     assert report.epsilon_spent == 1.0
     assert report.kind == "pure"
@@ -77,9 +77,9 @@ def test_depth_follows_rows_and_budget(whole_numbers, fit):
     assert all(model.max_depth_ == model.get_depth() for model in models)
 
 
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_much_budget_is_nearly_no_noise(whole_numbers, fit, neighbours):
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_much_budget_is_nearly_no_noise(whole_numbers, fit, neighbors):
     X, y = whole_numbers()
     exact = fit(X, y, max_depth=3)
-    noisy = fit(X, y, max_depth=3, epsilon=200.0, neighbours=neighbours)
+    noisy = fit(X, y, max_depth=3, epsilon=200.0, neighbors=neighbors)
     assert np.abs(noisy.predict_proba(X) - exact.predict_proba(X)).mean() < 0.03

@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from dpboost import DPTreeClassifier
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree.dp_topdown import DP_TOPDOWN, level_weights
 
@@ -114,7 +114,7 @@ def test_weights_of_rows_leave_fewer_depths(whole_numbers, depth_budget):
 
 
 def test_its_own_values_bear_smaller_budgets_than_those_of_the_paper():
-    terms = Terms(delta=0.0, task="classification", neighbours=Neighbours.ADD_REMOVE, n_features=3)
+    terms = Terms(delta=0.0, task="classification", neighbors=Neighbors.ADD_REMOVE, n_features=3)
     least = DP_TOPDOWN.least_epsilon
     assert least({}, terms) < least({"preset": "paper"}, terms)
     assert least({"max_depth": 6}, terms) == pytest.approx(2 * least({}, terms))
@@ -128,8 +128,8 @@ def test_weights_of_the_depths_add_up_to_at_most_one():
 
 
 @pytest.mark.parametrize("depth_budget", ["decay", "uniform"])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_the_records(whole_numbers, fit, depth_budget, neighbours):
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_the_records(whole_numbers, fit, depth_budget, neighbors):
     X, y = whole_numbers()
     model = fit(
         X,
@@ -138,7 +138,7 @@ def test_the_records(whole_numbers, fit, depth_budget, neighbours):
         max_depth=3,
         leaf_share=0.25,
         depth_budget=depth_budget,
-        neighbours=neighbours,
+        neighbors=neighbors,
         **RECIPE,
     )
     report = model.privacy_report_

@@ -66,7 +66,7 @@ def test_without_noise_they_are_id3(whole_numbers, fit, recipe, criterion, n_cla
 
 
 @pytest.mark.parametrize("recipe", ["sulq_id3", "diffp_id3"])
-def test_numeric_features_are_discretised(whole_numbers, fit, recipe):
+def test_numeric_features_are_discretized(whole_numbers, fit, recipe):
     X, y = whole_numbers(n_features=3)
     options = {"recipe": recipe, "max_depth": 2, "max_bin": 6}
     assert groups(fit(X, y, **options), X) == groups(fit(X, y, nominal=range(3), **options), X)
@@ -111,7 +111,7 @@ def share_of(model, label):
     return next(r.share for r in model.privacy_report_.releases if r.label == label)
 
 
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 @pytest.mark.parametrize(
     ("recipe", "options", "parts"),
     [
@@ -122,7 +122,7 @@ def share_of(model, label):
         ("diffp_c45", {"threshold_draws": "per_feature"}, (2 + 4) * 3 + 2),
     ],
 )
-def test_the_books(whole_numbers, fit, recipe, options, parts, neighbours):
+def test_the_books(whole_numbers, fit, recipe, options, parts, neighbors):
     X, y = whole_numbers(20_000)
     nominal = [4] if recipe == "diffp_c45" else range(5)
     model = fit(
@@ -132,7 +132,7 @@ def test_the_books(whole_numbers, fit, recipe, options, parts, neighbours):
         recipe=recipe,
         epsilon=20.0,
         max_depth=3,
-        neighbours=neighbours,
+        neighbors=neighbors,
         **options,
     )
     report = model.privacy_report_
@@ -207,7 +207,7 @@ def test_root_gini_belongs_to_another_paper(whole_numbers, fit, recipe):
 
 @pytest.mark.parametrize("recipe", NAMES)
 def test_the_score_that_is_left_open_is_that_of_the_paper(whole_numbers, fit, recipe):
-    """Algorithm 1 counts for the information gain; the experiments favour "max" in Algorithm 2."""
+    """Algorithm 1 counts for the information gain; the experiments favor "max" in Algorithm 2."""
     X, y = whole_numbers(100)
     preset = {"preset": "paper"} if recipe == "diffp_c45" else {}
     expected = "entropy" if recipe == "sulq_id3" else "max"

@@ -29,8 +29,8 @@ def test_without_noise_it_is_dp_topdown(whole_numbers, fit, recipe, criterion, n
 
 @BOTH
 @pytest.mark.parametrize("depth_budget", ["decay", "uniform"])
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_the_records(whole_numbers, fit, recipe, depth_budget, neighbours):
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_the_records(whole_numbers, fit, recipe, depth_budget, neighbors):
     X, y = whole_numbers()
     model = fit(
         X,
@@ -40,7 +40,7 @@ def test_the_records(whole_numbers, fit, recipe, depth_budget, neighbours):
         max_depth=3,
         leaf_share=0.25,
         depth_budget=depth_budget,
-        neighbours=neighbours,
+        neighbors=neighbors,
         **NO_TESTS,
     )
     report = model.privacy_report_
@@ -51,7 +51,7 @@ def test_the_records(whole_numbers, fit, recipe, depth_budget, neighbours):
     assert shares["node sizes"] == Fraction(3, 4) * used / 2
     assert shares["class counts"] == shares["node sizes"] / (2 if recipe == "local_rnm" else 1)
     (counts,) = [release for release in report.releases if release.label == "class counts"]
-    rows = 2 if neighbours == "replace" else 1
+    rows = 2 if neighbors == "replace" else 1
     # A histogram for each of five features, or one for the feature of the one site's choice.
     assert counts.largest == rows * (5 if recipe == "noisy_counts" else 1)
 

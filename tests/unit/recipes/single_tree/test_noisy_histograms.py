@@ -40,17 +40,17 @@ def test_criteria_of_plain_histograms(whole_numbers, fit, criterion):
     assert np.mean(model.predict(X) == y) > 0.7
 
 
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_the_books_of_plain_histograms(whole_numbers, fit, neighbours):
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_the_books_of_plain_histograms(whole_numbers, fit, neighbors):
     X, y = whole_numbers()
     model = fit(
-        X, y, recipe="histograms", epsilon=8.0, max_depth=4, leaf_share=0.25, neighbours=neighbours
+        X, y, recipe="histograms", epsilon=8.0, max_depth=4, leaf_share=0.25, neighbors=neighbors
     )
     report = model.privacy_report_
     shares = {release.label: (release.share, release.releases) for release in report.releases}
     assert shares == {"class counts": (Fraction(3, 4), 4), "leaf counts": (Fraction(1, 4), 1)}
     (counts, _) = report.releases
-    assert counts.largest == counts.smallest == (10 if neighbours == "replace" else 5)
+    assert counts.largest == counts.smallest == (10 if neighbors == "replace" else 5)
 
 
 def paths(model):

@@ -275,7 +275,7 @@ _PARITY = Experiment(
     splits=_FIVE,
     title="Accuracy of the engine without noise against LightGBM",
     description="The engine without noise against LightGBM on the same bins, with equal trees, "
-    "depth, step and regularisation: the two are to agree.",
+    "depth, step and regularization: the two are to agree.",
     comparisons=(
         Comparison(
             method="seq without noise",

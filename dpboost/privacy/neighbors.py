@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Neighbours(str, Enum):
-    """Which tables count as neighbours.
+class Neighbors(str, Enum):
+    """Which tables count as neighbors.
 
     Attributes
     ----------
@@ -23,12 +23,12 @@ class Neighbours(str, Enum):
 
     @property
     def rows(self) -> int:
-        """Additions and removals that lead from a table to its neighbour."""
-        return 1 if self is Neighbours.ADD_REMOVE else 2
+        """Additions and removals that lead from a table to its neighbor."""
+        return 1 if self is Neighbors.ADD_REMOVE else 2
 
     @property
     def sentence(self) -> str:
         """The relation in words, to complete "differ by ..."."""
-        if self is Neighbours.ADD_REMOVE:
+        if self is Neighbors.ADD_REMOVE:
             return "one added or removed row"
         return "the content of one row"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.run_trace import Steering
-from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.neighbors import Neighbors
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,7 +51,7 @@ def pair_of(
     y: NDArray[Any],
     row: Any,
     label: Any,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     *,
     instead: tuple[Any, Any] | None = None,
     first: bool = False,
@@ -63,10 +63,10 @@ def pair_of(
     Parameters
     ----------
     X, y : table and labels
-        The rows that the neighbours share.
+        The rows that the neighbors share.
     row, label
         The row that the second table has.
-    neighbours : Neighbours
+    neighbors : Neighbors
         For ``REPLACE`` the first table has another row in its place.
     instead : (row, label), optional
         That other row; the same row with the negative or the other label by default.
@@ -84,7 +84,7 @@ def pair_of(
     ids = np.insert(np.arange(len(y)), position, len(y))
     without: tuple[Any, Any] = X, y
     without_ids = np.arange(len(y))
-    if neighbours is Neighbours.REPLACE:
+    if neighbors is Neighbors.REPLACE:
         other = (row, opposite(label, y)) if instead is None else instead
         without = _inserted(X, other[0], position), np.insert(y, position, other[1])
         without_ids = ids
