@@ -166,7 +166,8 @@ def finding(results: Results) -> str:
     kept = sum(cells[-1] == "reached" for cells in costs)
     return (
         f"The private choice of columns reaches {sum(reached)} of {len(reached)} aims; what "
-        f"{ADDED} columns of noise may cost is kept at {kept} of {len(costs)} points with it and at {sum(before)} without it."
+        f"{ADDED} columns of noise may cost is kept at {kept} of {len(costs)} points with it and "
+        f"at {sum(before)} without it."
     )
 
 
