@@ -170,7 +170,7 @@ OTHER_PAGES = (
         file="planted-bugs.txt",
         title="Bugs planted by hand that the audit is to see",
         group=Group.PRIVACY,
-        command="python -m tests.audit.bug_hunt --page",
+        command="python -m tests.audit.bug_hunt",
         finding=_planted_bugs,
     ),
     OtherPage(
@@ -226,14 +226,14 @@ OTHER_PAGES = (
         file="release.txt",
         title="Files of a release candidate, built and tried on one machine",
         group=Group.SPEED,
-        command=".ci/release",
+        command="bash .ci/release vVERSION benchmarks/results/release.txt",
         finding=_release,
     ),
     OtherPage(
         file="windows.txt",
         title="Tests of the Windows build under Wine",
         group=Group.SPEED,
-        command=".ci/windows",
+        command=".ci/nightly windows",
         finding=_windows,
     ),
 )

@@ -11,6 +11,7 @@ from functools import partial
 
 from benchmarks.cluster.spark_one import SparkMeasured, SparkRun
 from benchmarks.errors import BenchmarkError
+from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes

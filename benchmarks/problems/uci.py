@@ -79,8 +79,7 @@ _WINE = DataDictionary(
 
 def _read_wine(paths: Mapping[str, Path]) -> tuple[pd.DataFrame, np.ndarray]:
     parts = [
-        read_table(paths[file.path], 12).assign(color=color)
-        for color, file in _WINE_FILES.items()
+        read_table(paths[file.path], 12).assign(color=color) for color, file in _WINE_FILES.items()
     ]
     raw = import_pandas().concat(parts, ignore_index=True)
     return declared_frame(raw, _WINE), numbers(raw["quality"], "quality")

@@ -115,9 +115,7 @@ def replay_tree_witness(
     return replay_both(tree_fit(recipe, witness, epsilon), witness, seed=seed)
 
 
-def tree_bank(
-    recipe: str, relations: Sequence[Neighbors] = tuple(Neighbors)
-) -> Iterator[Witness]:
+def tree_bank(recipe: str, relations: Sequence[Neighbors] = tuple(Neighbors)) -> Iterator[Witness]:
     """Yield the witnesses of a recipe for some relations."""
     for neighbors in relations:
         yield from tree_witnesses(recipe, neighbors)

@@ -49,9 +49,7 @@ def tree_witnesses(recipe: str, neighbors: Neighbors) -> Iterator[Witness]:
     if TREE_ALGORITHMS[recipe].weights:
         yield weighted_row(recipe, neighbors)
     if recipe == "best":
-        yield replace(
-            lone_row(recipe, neighbors, 0, delta=DELTA), name="lone row, Gaussian counts"
-        )
+        yield replace(lone_row(recipe, neighbors, 0, delta=DELTA), name="lone row, Gaussian counts")
     if recipe == "diffp_c45":
         lone = lone_row(recipe, neighbors, 0)
         yield replace(lone, name="lone row, pruned", settings={**lone.settings, "prune": True})

@@ -254,9 +254,7 @@ def start_of_add_remove():
 
 def histograms_of_add_remove():
     original = private_bins.counts
-    return [
-        (private_bins, "counts", lambda neighbors, *rest, **more: original(ADD, *rest, **more))
-    ]
+    return [(private_bins, "counts", lambda neighbors, *rest, **more: original(ADD, *rest, **more))]
 
 
 def half_the_range_of_columns():

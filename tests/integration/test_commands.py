@@ -256,7 +256,8 @@ def test_extras_that_the_pages_install_are_there(commands):
 
 def test_runs_of_the_pages_are_there(commands):
     parser, names = benchmarks.parser(), runs()
-    asked = [shlex.split(each)[3:] for each in commands if "-m benchmarks run " in each]
+    shown = [each for each in commands if "-m benchmarks run " in each and "run NAME" not in each]
+    asked = [shlex.split(each)[3:] for each in shown]
     assert len(asked) > 20
     for arguments in asked:
         assert parser.parse_args(arguments).run in names, arguments

@@ -146,8 +146,7 @@ def test_nothing_is_learned_from_a_few_rows(open_ledger):
     for values in (np.full(20, 5.0), np.empty(0), np.full(5000, np.nan)):
         ledger = open_ledger()
         assert (
-            release_bounds(ledger, labeled(values), None, budget=Fraction(1, 10), label="x")
-            is None
+            release_bounds(ledger, labeled(values), None, budget=Fraction(1, 10), label="x") is None
         )
         assert ledger.spent == Fraction(1, 10)
 

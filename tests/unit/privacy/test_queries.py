@@ -65,7 +65,7 @@ def test_an_order_changes_what_is_answered():
 def test_a_handle_shows_queries_and_commands_alone():
     handle = RowHandle(LocalRows(np.array([1.0])))
     shown = {name for name in dir(handle) if not name.startswith("_")}
-    assert shown == {"apply", "ask", "one_place", "prefetch"}
+    assert shown == {"apply", "ask", "exact_sums", "one_place", "prefetch"}
     assert not hasattr(handle, "__dict__")
     for copied in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="private rows"):

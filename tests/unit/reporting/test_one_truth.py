@@ -327,7 +327,7 @@ def test_every_field_is_that_of_the_ledger(case):
         "own_delta": own[1],
         "mu": report.mu,
         "continued_model": bool(first),
-        "neighbors": ledger.neighbors.value,
+        "neighbours": ledger.neighbors.value,
         "unit": unit,
         "rows_per_person": 2 if by_user else 1,
         "accountant": ledger.accountant.name,

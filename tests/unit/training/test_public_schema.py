@@ -590,9 +590,9 @@ def test_without_noise_no_delta_is_needed():
 @pytest.mark.parametrize(
     ("task", "n_features", "arguments"),
     [
-        ("regression", 2, "bounds=..., label_bounds=..."),
-        ("regression", 60, "bounds=..., label_bounds=..."),
-        ("binary", 2, "bounds=..., classes=..."),
+        ("regression", 2, "bounds, label_bounds"),
+        ("regression", 60, "bounds, label_bounds"),
+        ("binary", 2, "bounds, classes"),
     ],
 )
 def test_one_warning_names_what_to_declare(task, n_features, arguments):
@@ -600,7 +600,7 @@ def test_one_warning_names_what_to_declare(task, n_features, arguments):
         complete(numeric(500, n_features), [0, 1] * 250, ledger(), task=task, assume_public=())
     (warning,) = caught
     assert warning.category is UndeclaredWarning
-    assert f"schema=Schema({arguments})" in str(warning.message)
+    assert f"in the schema to save it: {arguments}." in str(warning.message)
     assert "500" not in str(warning.message)
 
 
