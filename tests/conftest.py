@@ -26,6 +26,7 @@ TIERS = {
     "integration": (
         "integration/",
         "unit/dask/",
+        "unit/spark/",
         "unit/federated/protocol/test_https.py",
         "unit/local/test_memoised_reports.py",
         "unit/privacy/test_units.py",
@@ -50,6 +51,7 @@ NO_SMOKE = (
     "integration/test_flower_example.py",
     "unit/local/test_memoised_reports.py",
     "unit/privacy/test_units.py",
+    "unit/spark/",
 )
 
 

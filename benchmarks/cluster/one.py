@@ -220,12 +220,13 @@ def _kept(client: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 def _fit_private(run: Run, client: Any, X: Any, y: Any, watcher: Watcher) -> dict[str, float]:
     """Fit a private model, and look at the clock and the interface after every round."""
-    from dpboost.dask import DaskDPBoostRegressor, dask_rows, worker_state
+    from dpboost.cluster import partition_state
+    from dpboost.dask import DaskDPBoostRegressor, dask_rows
 
     marks: list[tuple[float, float, int, float]] = []
     messages: list[int] = []
     sums: list[int] = []
-    _record(worker_state.Message, "pack", lambda packed: messages.append(len(packed)))
+    _record(partition_state.WorkerMessage, "pack", lambda packed: messages.append(len(packed)))
     _record(
         dask_rows.DaskRows,
         "_round",

@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster of this machine: memory, messages and time of rounds."""
+"""Runs on clusters of this machine: memory, messages and time of rounds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from benchmarks.cluster.one import Run as Fit
 from benchmarks.cluster.pages import memory_finding, memory_page, rows_page, speed_page
 from benchmarks.cluster.plan import LARGE, SPEED, measure_apart, results_of, rows_of
+from benchmarks.cluster.spark_runs import SPARK_RUN
 from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, pick
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
@@ -64,4 +65,5 @@ CLUSTER_RUNS = (
         noise="Tables are generated from fixed seeds; the noise is fresh in each fit.",
         timed=True,
     ),
+    SPARK_RUN,
 )

@@ -29,7 +29,10 @@ CHECK = "public numbers"
 ROOMS = ("dpboost.growing.",)
 
 #: Packages that hold rows. They apply public formulas to private sums before a release.
-ROWS = ("dpboost.rows.", "dpboost.dask.", "dpboost.federated.party.")
+ROWS = (
+    *("dpboost.rows.", "dpboost.cluster.", "dpboost.dask.", "dpboost.spark."),
+    "dpboost.federated.party.",
+)
 
 #: Packages whose records are looked into; of what others hold, the type counts alone.
 RECORDS = (*ROOMS, "dpboost.trees.")

@@ -21,7 +21,7 @@ from typing import Any
 import lightgbm.dask
 
 from dpboost._utils.lightgbm_names import name_of
-from dpboost.dask.dask_rows import FitFailedError
+from dpboost.cluster.partitioned_rows import FitFailedError
 from dpboost.dask.estimators import (
     DaskDPBoostClassifier,
     DaskDPBoostRegressor,

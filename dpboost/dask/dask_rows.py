@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,40 +11,19 @@ import numpy as np
 from distributed import Client, Future, KilledWorker, wait
 from numpy.typing import NDArray
 
-from dpboost.dask.partial_sums import Partial, merge
-from dpboost.dask.partition_reader import Reader, Site
-from dpboost.dask.worker_state import (
-    DealByKey,
-    Order,
-    WorkerMessage,
-    answer_again,
-    ask,
-    hold,
-    merge_lists,
-    of_labels,
-    visit,
-)
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import CategoryCountQuery, Query, SumQuery, carry_out, wrapped
-from dpboost.privacy.sensitive import Sensitive
-from dpboost.rows.boosting_queries import LeafSums
+from dpboost.cluster.partial_sums import Answer, Partial, merge
+from dpboost.cluster.partition_reader import Reader, Site
+from dpboost.cluster.partitioned_rows import FitFailedError, PartitionedRows, Question
+from dpboost.dask.partition_tasks import ask, hold, merge_lists, of_labels, visit
+from dpboost.privacy.queries import CategoryCountQuery, SumQuery
 from dpboost.rows.encoded_rows import BINNING
 
 # Partial sums that are added up in one task.
 FAN_IN = 16
-# So often a question is put to partitions that had to be computed again since.
-ATTEMPTS = 10
 
 
-class FitFailedError(RuntimeError):
-    """Workers were lost faster than their partitions could be computed again.
-
-    What the fit has released stays charged; there is no model.
-    """
-
-
-class DaskRows:
-    """Rows in partitions; it is trusted, so exact sums come to the client.
+class DaskRows(PartitionedRows):
+    """Rows in partitions on Dask workers.
 
     Before they are binned, rows are read again for each question, by one task a partition, and
     dropped. Binned rows stay on their workers as `Cell` objects, which are results of Dask tasks:
@@ -60,13 +38,12 @@ class DaskRows:
     labels : list of Delayed
         The same without their tables.
     reader : Reader
-    positions : list of Site
+    sites : list of Site
         Which rows each of them holds.
 
     Privacy
     -------
-    Workers get public and released numbers, and the keys of coins and hashes. They draw no noise
-    and know no budget. What they return is private, and so are their logs, dashboards and files.
+    As `PartitionedRows`. What Dask shows of a worker on its dashboard is private as well.
     """
 
     def __init__(
@@ -77,32 +54,22 @@ class DaskRows:
         reader: Reader,
         sites: Sequence[Site],
     ) -> None:
+        super().__init__(sites)
         self._client = client
         self._parts = list(parts)
         self._labels = list(labels)
         self._reader = dask.delayed(reader, pure=False, traverse=False)
-        self._sites = {site.partition: site for site in sites}
-        self._orders: list[Order] = []
-        self._release = 0
         self._prefetched: dict[SumQuery, NDArray[np.int64]] = {}
-        # Partitions are parts of one table, and no sites of their own.
-        self.one_table = True
         self._cells: dict[int, Future] = {}
-        self._known: dict[int, int] = {}
         self._groups: dict[str, list[int]] = {}
-
-    def sensitive(self, query: Query, neighbors: Neighbors) -> Sensitive:
-        """Return what the gate takes."""
-        return wrapped(self, query, neighbors)
 
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all partitions, on the private side."""
         if self._cells:
-            answer = self._ask(query)
-        elif query in self._prefetched:
-            answer = self._prefetched.pop(query)
-        else:
-            (answer,) = self._visit([query])
+            return super().exact(query)
+        if query in self._prefetched:
+            return self._prefetched.pop(query)
+        (answer,) = self._visit([query])
         return answer
 
     def tally(self, query: CategoryCountQuery) -> list[Counter[Any]]:
@@ -117,18 +84,14 @@ class DaskRows:
 
     def apply(self, command: str, **given: Any) -> None:
         """Note a command, which is carried out before the next question is answered."""
-        coins = given.get("coins")
-        if coins is None:
-            self._orders.append(functools.partial(carry_out, command=command, given=given))
-        else:
-            self._orders.append(DealByKey(shares=given["shares"], key=coins.key_for_workers()))
+        super().apply(command, **given)
         if command in BINNING:
             self._hold()
 
     def _visit(self, queries: Sequence[SumQuery | CategoryCountQuery]) -> list[Any]:
         """Read all partitions, or their labels alone, and add up their answers."""
         read = self._labels if all(map(of_labels, queries)) else self._parts
-        release, self._release = self._release, self._release + len(queries)
+        release = self._numbers(len(queries))
         orders = dask.delayed(list(self._orders), pure=False, traverse=False)
         asked = dask.delayed(list(queries), pure=False, traverse=False)
         parts = [
@@ -141,9 +104,8 @@ class DaskRows:
                 for start in range(0, len(parts), FAN_IN)
             ]
         partials: list[Partial] = self._result(self._client.compute(parts[0]))
-        for partial in partials:
-            self._check_complete(partial)
-        return [partial.answer for partial in partials]
+        answers: list[Answer] = [self._complete(partial) for partial in partials]
+        return answers
 
     def _hold(self) -> None:
         """Have all partitions binned and held by workers."""
@@ -154,9 +116,9 @@ class DaskRows:
         ]
         self._cells = dict(zip(self._sites, self._client.compute(cells), strict=True))
         self._known = dict.fromkeys(self._cells, len(self._orders))
-        self._locate()
+        self._find_again()
 
-    def _locate(self) -> None:
+    def _find_again(self) -> None:
         """Find out which worker holds which partition, once all are held."""
         futures = list(self._cells.values())
         with self._client.as_current():
@@ -171,57 +133,19 @@ class DaskRows:
             groups.setdefault(workers[0], []).append(partition)
         self._groups = groups
 
-    def _ask(self, query: SumQuery) -> NDArray[np.int64]:
-        """Put a question to the workers, and again to partitions that were computed again."""
-        release, self._release = self._release, self._release + 1
-        # Rows note the leaves they are in when they are asked for the sums of a partition.
-        remembered = isinstance(query, LeafSums)
-        found: list[Partial] = []
-        waiting = set(self._cells)
-        for _ in range(ATTEMPTS):
-            partial = self._round(query, release, waiting, remembered)
-            for partition in partial.counted:
-                self._known[partition] = len(self._orders) + remembered
-            self._known |= partial.behind
-            found.append(partial)
-            waiting -= partial.counted
-            if not waiting:
-                if remembered:
-                    self._orders.append(functools.partial(answer_again, query=query))
-                total = merge(*found)
-                self._check_complete(total)
-                assert isinstance(total.answer, np.ndarray)
-                return total.answer
-            self._locate()
-        raise FitFailedError(
-            "The fit failed: workers were lost again and again while it waited for their sums. "
-            "Give workers more memory or partitions fewer rows."
-        )
-
-    def _round(self, query: SumQuery, release: int, waiting: set[int], remembered: bool) -> Partial:
+    def _round(self, question: Question, waiting: set[int]) -> Partial:
         """Put a question once to each worker that holds some of the partitions."""
         futures = []
-        messages: dict[int, bytes] = {}
         for worker, partitions in self._groups.items():
             own = [partition for partition in partitions if partition in waiting]
             if not own:
                 continue
-            first = min(self._known[partition] for partition in own)
-            if first not in messages:
-                messages[first] = WorkerMessage(
-                    release=release,
-                    first=first,
-                    orders=self._orders[first:],
-                    query=query,
-                    remembered=remembered,
-                ).pack()
-            cells = [self._cells[partition] for partition in own]
             # Where the worker is gone the task runs where its partitions were computed again.
             futures.append(
                 self._client.submit(
                     ask,
-                    cells,
-                    messages[first],
+                    [self._cells[partition] for partition in own],
+                    question.packed(own),
                     workers=[worker],
                     allow_other_workers=True,
                     pure=False,
@@ -244,8 +168,3 @@ class DaskRows:
             "The fit failed: a partition was being worked on by each of several workers that "
             "died. Give workers more memory or partitions fewer rows."
         )
-
-    def _check_complete(self, partial: Partial) -> None:
-        """Raise unless every partition is in a sum; none can be in it twice."""
-        if partial.counted != frozenset(self._sites):
-            raise FitFailedError("The fit failed: a sum does not hold all partitions.")

@@ -16,8 +16,8 @@ from distributed import Client, default_client
 from sklearn.exceptions import NotFittedError
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.dask.dask_rows import FitFailedError
-from dpboost.dask.fit import fit_partitions
+from dpboost.cluster.partitioned_rows import FitFailedError
+from dpboost.dask.fit import fit_collections
 from dpboost.dask.partitions import Pieces, example_of, is_array, is_collection, is_dataframe, split
 from dpboost.dask.prediction import predict_collection
 from dpboost.estimators import docs
@@ -111,12 +111,9 @@ class _DaskEstimator:
 
     def _train(self, rows: GivenRows, request: FitRequest) -> FittedModel:
         """Train on the cluster."""
-        if request.conformal is not None:
-            must = "None on a cluster: rows are set aside in one process only"
-            raise refuse("conformal", f"{type(self).__name__}.fit", must, request.conformal)
         client = self._open_client()
         try:
-            return fit_partitions(client, rows, request)
+            return fit_collections(client, rows, request)
         except Exception as error:
             # Whatever fails first is a consequence.
             if client.status in _OPEN or isinstance(error, InvalidParameterError | FitFailedError):

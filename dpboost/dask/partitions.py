@@ -10,7 +10,7 @@ import dask.array as da
 from dask.delayed import Delayed
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.dask.worker_state import gather
+from dpboost.dask.partition_tasks import gather
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +82,9 @@ def split(collection: Any, name: str) -> list[Delayed]:
     return list(collection.to_delayed().ravel())
 
 
-def join(X: Any, y: Any, weight: Any, init_score: Any) -> tuple[list[Delayed], list[Delayed]]:
+def join(
+    X: Any, y: Any, weight: Any, init_score: Any, user_ids: Any
+) -> tuple[list[Delayed], list[Delayed]]:
     """Return partitions of rows with all that belongs to them, and the same without the tables.
 
     Raises
@@ -90,7 +92,13 @@ def join(X: Any, y: Any, weight: Any, init_score: Any) -> tuple[list[Delayed], l
     InvalidParameterError
         For other numbers of partitions.
     """
-    columns = {"X": X, "y": y, "sample_weight": weight, "init_score": init_score}
+    columns = {
+        "X": X,
+        "y": y,
+        "sample_weight": weight,
+        "init_score": init_score,
+        "user_ids": user_ids,
+    }
     if y is None:
         raise InvalidParameterError(
             "This estimator requires y to be passed, but the target y is None."

@@ -10,6 +10,7 @@ for that many rows is private for the user. Proof: docs/proofs/users.md.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,31 @@ def sample_rows(
     sizes = np.diff(np.append(first, len(grouped)))
     rank = np.arange(len(grouped)) - np.repeat(first, sizes)
     return np.sort(order[rank < rows_per_user])
+
+
+def n_taken(users: NDArray[np.int64], rows_per_user: int) -> int:
+    """Return how many rows `sample_rows` chooses, whatever the coins are."""
+    _, sizes = np.unique(users, return_counts=True)
+    return int(np.minimum(sizes, rows_per_user).sum())
+
+
+def user_hashes(user_ids: Any, users: NDArray[np.int64], key: bytes) -> frozenset[bytes]:
+    """Return a hash for each user, by which parts of a table are seen to share one.
+
+    Parameters
+    ----------
+    user_ids : array-like of shape (n_rows,)
+        As `read_users` takes them.
+    users : ndarray of shape (n_rows,), int64
+        What it returns.
+    key : bytes
+        At most 64; a hash means nothing to whoever has not the key.
+    """
+    values = np.asarray(user_ids)[first_rows(users)].tolist()
+    return frozenset(
+        hashlib.blake2b(f"{_known(value)!r}".encode(), digest_size=16, key=key).digest()
+        for value in values
+    )
 
 
 def earliest_rows(users: NDArray[np.int64], rows_per_user: int) -> NDArray[np.intp]:

@@ -182,7 +182,7 @@ def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[A
 def _estimator(call: Call, given: Mapping[str, Any]) -> Any:
     """Return the estimator of the call, not fitted."""
     kind: Any = call.subject
-    name = kind.__name__.removeprefix("Dask")
+    name = kind.__name__.removeprefix("Dask").removeprefix("Spark")
     if name in _ESTIMATORS and (issubclass(kind, MissingObject) or kind.__name__ != name):
         kind = _ESTIMATORS[name]
     if issubclass(kind, MissingObject):

@@ -129,12 +129,17 @@ def users_of(
     user_ids: Any, privacy: PrivacyRequest, n_rows: int, owner: str
 ) -> NDArray[np.int64] | None:
     """Return the user of each row, where users are what is protected."""
+    check_users(user_ids, privacy, owner)
+    return None if user_ids is None else read_users(user_ids, n_rows)
+
+
+def check_users(user_ids: Any, privacy: PrivacyRequest, owner: str) -> None:
+    """Raise unless users and how many rows of each take part are given together."""
     if (user_ids is None) != (privacy.rows_per_user is None):
         raise InvalidParameterError(
             f"{owner} protects users where rows_per_user says how many rows of each take part "
             "and fit(..., user_ids=...) whose row each one is: give both or none."
         )
-    return None if user_ids is None else read_users(user_ids, n_rows)
 
 
 def read_extras(

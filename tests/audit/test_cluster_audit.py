@@ -13,10 +13,11 @@ from dpboost.audit import cluster_audit
 from dpboost.audit.cluster_audit import fits_on_workers, transcripts_of_workers
 from dpboost.audit.non_interference import REPLAY
 from dpboost.audit.run_trace import CoinRequest, _AlignedCoins
+from dpboost.cluster import partitioned_rows
+from dpboost.cluster.partition_state import DealByKey
 from dpboost.privacy.randomness import RowCoins
 
 dask_rows = pytest.importorskip("dpboost.dask.dask_rows", reason="needs the extra 'dask'")
-worker_state = pytest.importorskip("dpboost.dask.worker_state")
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -32,7 +33,7 @@ def test_nothing_is_found_on_workers():
 
 
 def test_sums_that_are_added_twice_are_seen(one_fit):
-    merge = dask_rows.merge
+    merge = partitioned_rows.merge
 
     def twice(*partials):
         total = merge(*partials)
@@ -40,7 +41,7 @@ def test_sums_that_are_added_twice_are_seen(one_fit):
             return replace(total, answer=2 * total.answer)
         return total
 
-    with mock.patch.object(dask_rows, "merge", twice):
+    with mock.patch.object(partitioned_rows, "merge", twice):
         assert "entry cost" in {violation.check for violation in fits_on_workers()}
 
 
@@ -51,7 +52,7 @@ def test_coins_that_workers_toss_themselves_are_seen(one_fit):
         rows.deal(self.shares, RowCoins(secrets.token_bytes(32)))
         return rows
 
-    with mock.patch.object(worker_state.DealByKey, "__call__", tossed):
+    with mock.patch.object(DealByKey, "__call__", tossed):
         assert "entry cost" in {violation.check for violation in fits_on_workers()}
 
 

@@ -73,7 +73,7 @@ def test_pages_hold_what_was_measured():
 
 
 def test_the_page_has_a_section_for_what_was_run(monkeypatch):
-    (run,) = CLUSTER_RUNS
+    run = CLUSTER_RUNS[0]
     rows = [*results([LARGE_ROW], "memory"), *results(ROWS)]
     titles = ("## Memory of many rows", "## Seconds and bytes of a round", "## A billion rows")
     text = "\n".join(run.body(Results(rows=rows)))

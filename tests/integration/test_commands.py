@@ -57,6 +57,7 @@ AT_NIGHT = (
     "python examples/08_in_lightgbms_place.py --plot rounds.png",
     "python examples/09_dask.py --workers 4 --rows 1000000",
     "python examples/10_whom_to_trust.py --rows 50000 --plot trust.png",
+    "python examples/13_spark.py --files 4 --rows 1000000",
     "python examples/12_own_recipe.py --epsilon 0.5 --features 2",
 )
 

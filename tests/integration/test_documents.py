@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,8 +24,8 @@ PAGES = [
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
 ]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-#: Blocks that need a server of theirs.
-NEEDS = {"dask.md": "distributed"}
+#: Blocks that need servers of theirs.
+NEEDS = {"more-rows.md": ("distributed", "pyspark", "pyarrow")}
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
@@ -35,8 +36,10 @@ def blocks(path: Path) -> list[tuple[str, str]]:
 @pytest.mark.filterwarnings("ignore")
 def test_a_page_runs_as_it_stands(path, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib").use("agg")
-    if path.name in NEEDS:
-        pytest.importorskip(NEEDS[path.name])
+    for name in NEEDS.get(path.name, ()):
+        pytest.importorskip(name)
+    if "pyspark" in NEEDS.get(path.name, ()) and shutil.which("java") is None:
+        pytest.skip("there is no Java runtime")
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     for kind, text in blocks(path):

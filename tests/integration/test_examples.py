@@ -1,6 +1,7 @@
 """Every example runs to its end."""
 
 import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ EXPECTED = {
         "recipe of your own: 0 violations",
     ),
     "12_own_recipe": ("AUC", "violations: none"),
+    "13_spark": ("2 partitions", "AUC", "are equal"),
 }
 #: What each writes; the local model is there for stock LightGBM.
 FILES = {
@@ -30,7 +32,7 @@ FILES = {
     "08_in_lightgbms_place": "rounds.png",
     "10_whom_to_trust": "trust.png",
 }
-NEEDS = {"03_audit_a_peer": "interpret", "09_dask": "distributed"}
+NEEDS = {"03_audit_a_peer": "interpret", "09_dask": "distributed", "13_spark": "pyspark"}
 
 
 def run(path, folder, *options):
@@ -43,6 +45,8 @@ def test_example(path, tmp_path):
     needed = NEEDS.get(path.stem)
     if needed is not None and find_spec(needed) is None:
         pytest.skip(f"{needed} is not installed")
+    if needed == "pyspark" and shutil.which("java") is None:
+        pytest.skip("there is no Java runtime")
     done = run(path, tmp_path)
     assert done.returncode == 0, done.stderr
     for word in EXPECTED.get(path.stem, ("epsilon", "AUC")):

@@ -39,6 +39,8 @@ def without(absent, statement):
     [
         (("dask", "distributed"), "import dpboost.dask", "dask"),
         (("dask",), "import dpboost; dpboost.DaskLGBMRegressor", "dask"),
+        (("pyspark",), "import dpboost.spark", "spark"),
+        (("pyarrow",), "import dpboost.spark", "spark"),
         (
             ("pandas",),
             "import dpboost.data.containers as c; c._pandas('pyarrow')",
@@ -57,6 +59,7 @@ def test_the_package_needs_no_extra():
         "polars",
         "dask",
         "distributed",
+        "pyspark",
         "flwr",
         "matplotlib",
         "graphviz",

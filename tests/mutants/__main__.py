@@ -41,7 +41,7 @@ PAGE = ROOT / "benchmarks" / "results" / "mutants.md"
 #: Why a survivor does no harm, by its key; read by a person.
 EXPLAINED = Path(__file__).with_name("explained.json")
 FOLDERS = ("tests/unit", "tests/audit", "tests/checker")
-LEFT_OUT = ("tests/unit/dask", "tests/unit/federated", "tests/unit/local")
+LEFT_OUT = ("tests/unit/dask", "tests/unit/federated", "tests/unit/local", "tests/unit/spark")
 #: Of one processor, for a group of tests: what else the machine does is not counted.
 MOST_SECONDS = 25
 FIRST_TESTS = 12

@@ -20,7 +20,7 @@ from dpboost.federated import Agreement
 
 FOLDER = Path(__file__).parent
 #: Modules whose ``__all__`` is promised, and of one more the names that are.
-PUBLIC = ("dpboost", "dpboost.dask", "dpboost.federated", "dpboost.local")
+PUBLIC = ("dpboost", "dpboost.dask", "dpboost.federated", "dpboost.local", "dpboost.spark")
 OF_AUDIT = ("audit_estimator", "estimate_epsilon", "replay_budget", "replay_estimator")
 
 

@@ -19,8 +19,11 @@ MOST_LINES_OF_THE_STORY = 150
 PRIVATE_SIDE = (
     "dpboost.rows.",
     "dpboost.privacy.",
+    "dpboost.cluster.partition_state",
+    "dpboost.cluster.partitioned_rows",
     "dpboost.dask.dask_rows",
-    "dpboost.dask.worker_state",
+    "dpboost.dask.partition_tasks",
+    "dpboost.spark.spark_rows",
     "dpboost.federated.party.party",
     "dpboost.federated.protocol.session",
     # The audit's simulation of parties, and what listens at the store.
@@ -51,7 +54,7 @@ RAW = {
     # The results of the rows of one place.
     "evaluate": {
         "dpboost.privacy.queries",
-        "dpboost.dask.worker_state",
+        "dpboost.cluster.partition_state",
         "dpboost.federated.protocol.session",
         "dpboost.audit.pooled_rows",
         # Metrics of rows that are public: another method of this name.
@@ -262,7 +265,8 @@ def test_public_rooms_reach_nothing_behind_a_handle(public_rooms):
 
 def test_public_rooms_keep_no_store(public_rooms):
     classes = stores()
-    assert classes == {"RowStore", "LocalRows", "DaskRows", "PartyRowStore", "Sites"}
+    own = {"LocalRows", "PartitionedRows", "DaskRows", "PartyRowStore", "Sites"}
+    assert classes == own | {"RowStore"}
     found = {module: kept_stores(source, classes) for module, source in public_rooms.items()}
     assert {module: names for module, names in found.items() if names} == {}
 
@@ -346,8 +350,8 @@ def test_tests_mirror_modules():
 
 # Where private floats are: the one conversion to integers is `to_integer_units`. Integers that
 # change their width say casting="safe" or "same_kind", with which numpy refuses floats.
-CONVERTING_ROOMS = ("data", "dask", "evaluating", "federated", "local", "losses", "privacy", "rows")
-CONVERTING_ROOMS += ("training",)
+CONVERTING_ROOMS = ("cluster", "data", "dask", "evaluating", "federated", "local", "losses")
+CONVERTING_ROOMS += ("privacy", "rows", "spark", "training")
 INTEGER_TYPES = {f"{sign}int{size}" for sign in ("", "u") for size in ("", 8, 16, 32, 64, "p")}
 INTEGER_TYPES |= {"int_", "uint_", "integer", "intc", "longlong"}
 MAKES_ARRAYS = {"array", "asarray", "ascontiguousarray", "asfortranarray", "fromiter", "require"}

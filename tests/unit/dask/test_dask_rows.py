@@ -19,10 +19,10 @@ distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not
 cloudpickle = pytest.importorskip("cloudpickle", reason="the extra 'dask' is not installed")
 
 from dpboost import DPBoostRegressor, InvalidParameterError  # noqa: E402
+from dpboost.cluster.partial_sums import Partial, merge  # noqa: E402
+from dpboost.cluster.partition_reader import Fingerprint, Site  # noqa: E402
+from dpboost.cluster.partition_state import WorkerMessage  # noqa: E402
 from dpboost.dask import DaskDPBoostRegressor, FitFailedError, dask_rows, fit  # noqa: E402
-from dpboost.dask.partial_sums import Partial, merge  # noqa: E402
-from dpboost.dask.partition_reader import Fingerprint, Site  # noqa: E402
-from dpboost.dask.worker_state import WorkerMessage  # noqa: E402
 from dpboost.privacy.ledger import Ledger  # noqa: E402
 from dpboost.training.privacy_params import NotPrivateWarning  # noqa: E402
 from dpboost.training.public_schema import UndeclaredWarning  # noqa: E402
@@ -42,7 +42,7 @@ ROUNDS = {**BEST, "recipe": "dpboost", "max_depth": 2, "trees_per_ensemble": 2}
 
 
 HASH = Fingerprint(table=b"", beside=b"")
-SITES = [Site(partition=number, first_row=0, fingerprint=HASH) for number in (0, 4)]
+SITES = [Site(partition=number, first_row=0, first_taken=0, fingerprint=HASH) for number in (0, 4)]
 
 
 def text(model):
@@ -286,5 +286,5 @@ def test_a_sum_without_some_partition_is_refused(client):
     rows = dask_rows.DaskRows(client, [None, None], [None, None], None, SITES)
     half = Partial(release=0, counted=frozenset([0]), answer=np.array([1]))
     with pytest.raises(FitFailedError, match="does not hold all partitions"):
-        rows._check_complete(half)
-    rows._check_complete(merge(half, replace(half, counted=frozenset([4]))))
+        rows._complete(half)
+    assert rows._complete(merge(half, replace(half, counted=frozenset([4])))) == [2]

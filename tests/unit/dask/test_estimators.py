@@ -401,10 +401,21 @@ def test_a_tree_of_numbers_does_not_either(client, delta):
     assert "client : distributed.Client" in DaskDPTreeRegressor.__doc__
 
 
-def test_trees_on_a_cluster_refuse_users(client):
-    model = DaskDPTreeClassifier(rows_per_user=2, client=client)
-    with pytest.raises(InvalidParameterError, match="cannot protect users"):
-        model.fit(chunked(X, 2), chunked(CLASSES, 2), user_ids=chunked(CLASSES, 2))
+# Some have many rows, some have one, and no partition of 45 rows divides one.
+USERS = np.arange(N) // 45 * 100 + (np.arange(N) % 45) ** 2 // 90
+
+
+@pytest.mark.parametrize("form", ["numbers", "text"])
+@pytest.mark.parametrize("local", [DPBoostRegressor, DPTreeRegressor])
+def test_users_are_protected_as_in_one_place(client, local, form):
+    there = getattr(dpboost.dask, f"Dask{local.__name__}")
+    users = USERS if form == "numbers" else USERS.astype(str).astype(object)
+    options = {"schema": DECLARED, "noise_seed": 1, "rows_per_user": 3}
+    expected = local(**options).fit(X, Y, user_ids=users)
+    rows, labels, ids = (da.from_array(each, chunks=90) for each in (X, Y, users))
+    model = there(**options, client=client).fit(rows.rechunk((90, 3)), labels, user_ids=ids)
+    assert text(model) == text(expected)
+    assert model.privacy_report_.to_dict() == expected.privacy_report_.to_dict()
 
 
 CONTROLS = {"max_delta_step": 0.01, "feature_fraction": 0.4, "subsample": 0.3, "subsample_freq": 1}

@@ -57,8 +57,9 @@ def half_kinds():
 @pytest.mark.parametrize(
     ("rows", "labels", "fit", "options", "message"),
     [
-        (ROWS, LABELS, {"user_ids": Y}, {"rows_per_user": 2}, "cannot protect users"),
-        (ROWS, LABELS, {}, {"rows_per_user": 2}, "cannot protect users"),
+        (ROWS, LABELS, {"user_ids": Y}, {"rows_per_user": 2}, "'user_ids' argument must be a Dask"),
+        (ROWS, LABELS, {}, {"rows_per_user": 2}, "give both or none"),
+        (ROWS, LABELS, {"user_ids": LABELS > 0}, {"rows_per_user": 2}, "in several partitions"),
         (X, LABELS, {}, {}, "'X' argument must be a Dask array"),
         (ROWS, Y, {}, {}, "'y' argument must be a Dask array"),
         (ROWS, None, {}, {}, "requires y to be passed"),

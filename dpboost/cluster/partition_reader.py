@@ -8,15 +8,31 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
 from dpboost.data.fingerprint import RowHash
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
+from dpboost.data.users import (
+    first_rows,
+    n_taken,
+    read_users,
+    sample_rows,
+    take_rows,
+    user_hashes,
+)
+from dpboost.privacy.randomness import RowCoins
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.inputs import Reading, read, read_extras
+
+OTHER_ROWS = (
+    "A partition held other rows, or the same in another order, when it was read again. The fit "
+    "ends here, and what it has released stays charged. Make the rows deterministic (seed random "
+    "numbers, sort what was shuffled, do not write to the files that are read), or persist() them."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -30,12 +46,21 @@ class Part:
     y : array-like of shape (n,)
     weight : array-like of shape (n,) or None
     init_score : array-like of shape (n,) or (n, n_outputs), or None
+    user_ids : array-like of shape (n,) or None
     """
 
     X: Any
     y: Any
     weight: Any = None
     init_score: Any = None
+    user_ids: Any = None
+
+    def take(self, rows: NDArray[np.intp]) -> Part:
+        """Return some of the rows."""
+        given = (self.X, self.y, self.weight, self.init_score)
+        own = (None if each is None else take_rows(each, rows) for each in given)
+        X, y, weight, init_score = own
+        return Part(X=X, y=y, weight=weight, init_score=init_score)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -47,7 +72,7 @@ class Fingerprint:
     table : bytes
         Of features; empty where there is no table.
     beside : bytes
-        Of labels, weights and initial scores.
+        Of labels, weights, initial scores and users.
     """
 
     table: bytes
@@ -70,6 +95,10 @@ class PartFacts:
         Labels that occur, of a classification.
     n_outputs : int
         For how many outputs there are initial scores, 0 without them.
+    users : frozenset of bytes
+        Keyed hashes of the users, where these are protected.
+    n_taken : int
+        How many rows take part.
     """
 
     n_rows: int
@@ -78,6 +107,13 @@ class PartFacts:
     lists: Mapping[int, list[Any]] = field(default_factory=dict)
     classes: tuple[Any, ...] = ()
     n_outputs: int = 0
+    users: frozenset[bytes] = frozenset()
+    n_taken: int = 0
+
+    @classmethod
+    def of_no_rows(cls) -> PartFacts:
+        """Return what there is to know of a partition without rows."""
+        return cls(n_rows=0, fingerprint=Fingerprint(table=b"", beside=b""))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -90,12 +126,15 @@ class Site:
         Its number.
     first_row : int
         Number of its first row among all rows.
+    first_taken : int
+        The same among the rows that take part.
     fingerprint : Fingerprint
         What its rows hashed to when they were first read.
     """
 
     partition: int
     first_row: int
+    first_taken: int
     fingerprint: Fingerprint
 
 
@@ -113,6 +152,10 @@ class Reader:
         Of the hash.
     continues : bool
         Whether initial scores are predictions of a model that is continued.
+    rows_per_user : int, optional
+        Most rows of a user that take part.
+    user_coins : bytes, optional
+        Key of the coins that choose them; all rows take part without it.
     """
 
     reading: Reading
@@ -120,6 +163,8 @@ class Reader:
     task: str
     key: bytes
     continues: bool = False
+    rows_per_user: int | None = None
+    user_coins: bytes | None = None
 
     # A numpy warning about an odd cell would tell that there is one.
     @np.errstate(all="ignore")
@@ -139,6 +184,10 @@ class Reader:
             return PartFacts(n_rows=0, fingerprint=found)
         rows = self._rows(part)
         scores = rows.extras.init_scores
+        users, taken = None, n_rows
+        if self.rows_per_user is not None:
+            users = read_users(part.user_ids, n_rows)
+            taken = n_taken(users, self.rows_per_user)
         return PartFacts(
             n_rows=n_rows,
             fingerprint=found,
@@ -146,6 +195,8 @@ class Reader:
             lists=rows.table.categorical if self.reading.lists_assumed else {},
             classes=() if self.task == "regression" else tuple(np.unique(rows.labels).tolist()),
             n_outputs=0 if scores is None else len(scores),
+            users=user_hashes(part.user_ids, users, self.key) if users is not None else frozenset(),
+            n_taken=taken,
         )
 
     @np.errstate(all="ignore")
@@ -161,19 +212,23 @@ class Reader:
         if part.X is None:
             wanted = replace(wanted, table=b"")
         if self.fingerprint(part) != wanted:
-            raise InvalidParameterError(
-                "A partition of X, y or sample_weight held other rows when it was computed again. "
-                "The fit ends here, and what it has released stays charged. Make the collections "
-                "deterministic (seed random numbers, do not write to the files that are read), or "
-                "persist() them."
-            )
-        return replace(self._rows(part), first_row=site.first_row)
+            raise InvalidParameterError(OTHER_ROWS)
+        if self.user_coins is None or self.rows_per_user is None:
+            return replace(self._rows(part), first_row=site.first_taken)
+        users = read_users(part.user_ids, len(part.user_ids))
+        words = RowCoins(self.user_coins).words(site.first_row, len(users))
+        chosen = sample_rows(users, self.rows_per_user, words)
+        return replace(
+            self._rows(part.take(chosen)),
+            first_row=site.first_taken,
+            counted=first_rows(users[chosen]),
+        )
 
     def fingerprint(self, part: Part) -> Fingerprint:
         """Return keyed hashes of the rows."""
         return Fingerprint(
             table=b"" if part.X is None else self._hash(part.X),
-            beside=self._hash(part.y, part.weight, part.init_score),
+            beside=self._hash(part.y, part.weight, part.init_score, part.user_ids),
         )
 
     def _hash(self, *arrays: Any) -> bytes:

@@ -8,11 +8,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-
-from dpboost._utils.threads import Threads  # noqa: E402
-from dpboost.dask.worker_state import Cell, DealByKey, WorkerMessage, answer_again, ask  # noqa: E402
-from dpboost.privacy.randomness import Entropy  # noqa: E402
+from dpboost._utils.threads import Threads
+from dpboost.cluster.partition_state import Cell, DealByKey, WorkerMessage, answer_again
+from dpboost.privacy.randomness import Entropy
 
 
 class Note:
@@ -51,7 +49,7 @@ class Mark:
 ORDERS = [Note("a"), Note("b"), Note("c")]
 
 
-def told(cell, first, orders, query=None, *, n_threads=1, remembered=False):
+def told(cell, first, orders, query=None, *, remembered=False):
     """Return what a cell answers to a message."""
     message = WorkerMessage(
         release=5,
@@ -60,14 +58,15 @@ def told(cell, first, orders, query=None, *, n_threads=1, remembered=False):
         query=query or Count(),
         remembered=remembered,
     )
-    return cell.evaluate(message, n_threads)
+    return cell.evaluate(message).answer
 
 
 def test_orders_are_carried_out_once_and_in_their_order():
     cell = Cell(0, Rows(), 0)
-    assert told(cell, 0, ORDERS[:2], n_threads=3) == [2]
-    assert told(cell, 0, ORDERS[:2], n_threads=3) == [2]
-    assert told(cell, 1, ORDERS[1:], n_threads=3) == [3]
+    cell.use(3)
+    assert told(cell, 0, ORDERS[:2]) == [2]
+    assert told(cell, 0, ORDERS[:2]) == [2]
+    assert told(cell, 1, ORDERS[1:]) == [3]
     assert cell._rows.notes == ["a", "b", "c"]
     assert cell._rows.threads.now() == 3
     assert cell.position == 3
@@ -92,15 +91,6 @@ def test_a_question_that_is_remembered_counts_as_an_order():
     assert cell.position == 2
     assert told(cell, 2, [Note("b")]) == [3]
     assert cell._rows.notes == ["a", "asked", "b"]
-
-
-def test_a_worker_adds_up_its_partitions_and_names_those_behind(monkeypatch):
-    monkeypatch.setattr("dpboost.dask.worker_state._threads", lambda: 1)
-    cells = [Cell(number, Rows(), position) for number, position in enumerate((1, 0, 1))]
-    message = WorkerMessage(release=5, first=1, orders=[Note("b")], query=Count(), remembered=False)
-    found = ask(cells, message.pack())
-    assert (found.release, found.counted, found.behind) == (5, {0, 2}, {1: 0})
-    assert found.answer == [2]
 
 
 def test_rows_that_failed_in_the_middle_answer_no_more():

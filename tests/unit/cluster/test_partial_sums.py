@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
-from dpboost.dask.partial_sums import Partial, merge  # noqa: E402
+from dpboost.cluster.partial_sums import Partial, merge
 
 
 def partial(partitions, answer, release=0, behind=None):

@@ -1,0 +1,261 @@
+"""Estimators for rows of Spark DataFrames: ``pyspark.ml``'s by interface, with a guarantee."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from pyspark.ml import Estimator
+from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.param import Param, Params
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.budgeting.budget import Budget
+from dpboost.data.containers import unpack
+from dpboost.estimators import docs
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
+from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
+from dpboost.spark.models import (
+    ClassColumns,
+    SparkColumns,
+    SparkDPClassificationModel,
+    SparkDPRegressionModel,
+    Stored,
+)
+from dpboost.spark.spark_rows import column_of, fit_dataframe
+from dpboost.spark.task import Columns
+from dpboost.training.fitted_model import FittedModel
+from dpboost.training.inputs import GivenRows
+from dpboost.training.request import FitRequest
+
+_COLUMNS = """    featuresCol : str, default="features"
+        Column of vectors.
+    featuresCols : list of str, optional
+        Columns of numbers or declared categories, in place of one of vectors; missing is null.
+    labelCol : str, default="label"
+    weightCol, userCol : str, optional
+        Weights of rows, and whose row each one is.
+    predictionCol, probabilityCol, rawPredictionCol : str
+        What the model adds, ``"prediction"``, ``"probability"`` and ``"rawPrediction"`` by
+        default; a regressor adds the first alone.
+    lightgbmParams : dict, optional
+        Further parameters of LightGBM by their names.
+"""
+
+
+def _defaults(local: type) -> dict[str, Any]:
+    """Return the parameters of an estimator of this process, with their default values."""
+    init: Any = local.__init__
+    named = list(inspect.signature(init).parameters.values())[1:]
+    return {each.name: each.default for each in named if each.kind is not each.VAR_KEYWORD}
+
+
+class _Rows:
+    """A DataFrame as the fit of this process sees it: names, and no way to a row."""
+
+    def __init__(self, frame: Any, columns: Columns) -> None:
+        self.frame = frame
+        self.own = columns
+        self.n_features = len(columns.features)
+        if not columns.vector:
+            self.columns = list(columns.features)
+
+    @property
+    def public_example(self) -> Any:
+        """A table without rows that has the names and types of the columns."""
+        if self.own.vector:
+            return np.zeros((1, self.n_features))
+        features = self.frame.select(*map(column_of, self.own.features))
+        return unpack(to_arrow_schema(features.schema).empty_table())
+
+
+class _OnSpark:
+    """Comes before an estimator of this process in the bases, and trains it on Spark."""
+
+    def _train(self, rows: GivenRows, request: FitRequest) -> FittedModel:
+        given: _Rows = rows.X
+        fitted = fit_dataframe(given.frame, given.own, rows, request)
+        given.n_features = fitted.ensemble.binner.n_features
+        return fitted
+
+
+class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
+    """What the four estimators share."""
+
+    _local: ClassVar[type]
+    _there: ClassVar[type]
+    _model: ClassVar[type]
+
+    lightgbmParams: Param[dict[str, Any]] = Param(
+        Params._dummy(),
+        "lightgbmParams",
+        "further parameters of LightGBM by their names",
+    )
+
+    def __init_subclass__(cls) -> None:
+        """Give an estimator the parameters and the documentation of the local one."""
+        super().__init_subclass__()
+        local = cls._local
+        for name in _defaults(local):
+            setattr(cls, name, Param(Params._dummy(), name, f"as in dpboost.{local.__name__}"))
+        cls._there = type(cls.__name__, (_OnSpark, local), {"__module__": cls.__module__})
+        text = docs.docstring_of(local)
+        before, _, _ = text.partition("**kwargs" if "**kwargs" in text else "\nAttributes\n")
+        cls.__doc__ = f"{before}{textwrap.dedent(_COLUMNS)}"
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__()
+        self._setDefault(**_defaults(self._local))
+        self.setParams(**parameters)
+
+    def setParams(self, **parameters: Any) -> Any:
+        """Set parameters of this estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a name that it does not have.
+        """
+        for name in parameters:
+            if not self.hasParam(name):
+                raise InvalidParameterError(
+                    f"{type(self).__name__} has no parameter {name!r}: other names of LightGBM go "
+                    "into lightgbmParams={...}."
+                )
+        return self._set(**parameters)
+
+    def fit(
+        self,
+        dataset: Any,
+        params: Any = None,
+        *,
+        budget: Budget | None = None,
+        fraction: float | Fraction | None = None,
+        callbacks: Sequence[Callable[..., Any]] | None = None,
+    ) -> Any:
+        """Train privately on the rows of a DataFrame.
+
+        Parameters
+        ----------
+        dataset : pyspark.sql.DataFrame
+            With the same rows in the same order at each reading, and at most as many partitions
+            as the cluster runs tasks at once.
+        params : dict, or list of them, optional
+            Parameters in place of those of this estimator, as in ``pyspark.ml``; a list gives a
+            model each.
+        budget, fraction, callbacks : optional
+            As in :meth:`dpboost.DPBoostClassifier.fit`; a tree has no callbacks.
+
+        Returns
+        -------
+        SparkDPClassificationModel or SparkDPRegressionModel
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or input, before anything is drawn or charged, and where a partition
+            holds other rows when it is read again.
+        BudgetExceededError
+            If less is left of the budget; nothing is drawn or charged.
+        FitFailedError
+            Where Spark gives its job up.
+
+        Privacy
+        -------
+        Spends ``epsilon`` once, or its fraction of the budget, however often tasks are tried again;
+        see ``privacy_report_``.
+        """
+        options: dict[str, Any] = {"budget": budget, "fraction": fraction, "callbacks": callbacks}
+        if isinstance(params, (list, tuple)):
+            return [self.fit(dataset, each, **options) for each in params]
+        own = self.copy(params) if params else self
+        return own._fit(dataset, **options)
+
+    def _fit(self, dataset: Any, **options: Any) -> Any:
+        columns = self._columns(dataset)
+        given = {param.name: value for param, value in self._paramMap.items()}
+        known = {name: given[name] for name in _defaults(self._local) if name in given}
+        # A tree knows no callbacks.
+        options = {name: value for name, value in options.items() if value is not None}
+        local = self._there(**known, **given.get("lightgbmParams", {}))
+        local.fit(
+            _Rows(dataset, columns),
+            columns.label,
+            sample_weight=columns.weight,
+            user_ids=columns.user,
+            **options,
+        )
+        local.__class__ = self._local
+        return self._copyValues(self._model(local))
+
+    def _columns(self, dataset: Any) -> Columns:
+        """Return which columns are what, or raise for what is no DataFrame that has them."""
+        owner = type(self).__name__
+        if type(dataset).__module__.startswith("pyspark.sql.connect"):
+            raise InvalidParameterError(
+                f"{owner} does not run over Spark Connect, which has no barrier stages of its "
+                "own: use a session of the driver, SparkSession.builder.master(...)."
+            )
+        if not isinstance(dataset, DataFrame):
+            raise refuse("dataset", f"{owner}.fit", "a pyspark.sql.DataFrame", dataset)
+        features, vector = self._features()
+        optional = {
+            name: self.getOrDefault(name) if self.isDefined(name) else None
+            for name in ("weightCol", "userCol")
+        }
+        asked = {"featuresCol" if vector else "featuresCols": features}
+        asked["labelCol"] = (self.getLabelCol(),)
+        asked |= {name: (each,) for name, each in optional.items() if each is not None}
+        for parameter, names in asked.items():
+            for name in names:
+                if name not in dataset.columns:
+                    raise InvalidParameterError(
+                        f"The {parameter!r} parameter of {owner} names the column {name!r}, which "
+                        "the DataFrame does not have."
+                    )
+        if vector and not isinstance(dataset.schema[features[0]].dataType, VectorUDT):
+            raise InvalidParameterError(
+                f"The column {features[0]!r} of 'featuresCol' does not hold vectors: assemble one "
+                "with VectorAssembler, or name plain columns in featuresCols=[...]."
+            )
+        return Columns(
+            features=features,
+            vector=vector,
+            label=self.getLabelCol(),
+            weight=optional["weightCol"],
+            user=optional["userCol"],
+        )
+
+
+class SparkDPBoostRegressor(_SparkEstimator):
+    """The regressor of `dpboost`, on a Spark cluster."""
+
+    _local = DPBoostRegressor
+    _model = SparkDPRegressionModel
+
+
+class SparkDPBoostClassifier(_SparkEstimator, ClassColumns):
+    """The classifier of `dpboost`, on a Spark cluster."""
+
+    _local = DPBoostClassifier
+    _model = SparkDPClassificationModel
+
+
+class SparkDPTreeRegressor(_SparkEstimator):
+    """The tree of numbers of `dpboost`, on a Spark cluster."""
+
+    _local = DPTreeRegressor
+    _model = SparkDPRegressionModel
+
+
+class SparkDPTreeClassifier(_SparkEstimator, ClassColumns):
+    """The tree of classes of `dpboost`, on a Spark cluster."""
+
+    _local = DPTreeClassifier
+    _model = SparkDPClassificationModel

@@ -1,0 +1,211 @@
+"""Models of Spark's pipelines: a fitted estimator of `dpboost` that transforms DataFrames."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+import shutil
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+from pyspark.ml import Model
+from pyspark.ml.functions import array_to_vector, vector_to_array
+from pyspark.ml.param import Param, Params
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasLabelCol,
+    HasPredictionCol,
+    HasProbabilityCol,
+    HasRawPredictionCol,
+    HasWeightCol,
+)
+from pyspark.ml.util import (
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import SparkSession, functions
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.reporting.privacy_report import PrivacyReport
+from dpboost.spark.spark_rows import column_of
+
+
+class SparkColumns(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasWeightCol):
+    """Names of columns, as estimators and models of ``pyspark.ml`` have them."""
+
+    featuresCols: Param[list[str]] = Param(
+        Params._dummy(),
+        "featuresCols",
+        "names of the columns of features, in place of one column of vectors",
+    )
+    userCol: Param[str] = Param(
+        Params._dummy(),
+        "userCol",
+        "name of the column that says whose row each one is, where rows_per_user protects users",
+    )
+
+    def _features(self) -> tuple[tuple[str, ...], bool]:
+        """Return the columns of features, and whether they are one of vectors."""
+        if self.isSet("featuresCols"):
+            return tuple(self.getOrDefault("featuresCols")), False
+        return (self.getFeaturesCol(),), True
+
+
+class ClassColumns(HasProbabilityCol, HasRawPredictionCol):
+    """Names of the columns that classifiers write beside their prediction."""
+
+
+class _Writer(MLWriter):
+    """Saves one object with its parameters."""
+
+    def __init__(self, instance: Any) -> None:
+        super().__init__()
+        self.instance = instance
+
+    def saveImpl(self, path: str) -> None:
+        """Write to a folder of any file system that Spark knows."""
+        given = {param.name: value for param, value in self.instance.extractParamMap().items()}
+        content = cloudpickle.dumps((given, getattr(self.instance, "local", None)))
+        extra = {"content": base64.b64encode(content).decode("ascii")}
+        DefaultParamsWriter.saveMetadata(self.instance, path, self.sc, extra, paramMap={})
+
+
+class _Reader(MLReader[Any]):
+    """Loads what `_Writer` has saved."""
+
+    def __init__(self, kind: type) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def load(self, path: str) -> Any:
+        """Load from the folder; as any pickle, it must come from somebody who is trusted."""
+        if SparkSession.getActiveSession() is None and not has_java():
+            raise InvalidParameterError(
+                "Spark needs Java 17 or later, and there is none: install a Java runtime, or set "
+                "JAVA_HOME to where it is."
+            )
+        metadata = DefaultParamsReader.loadMetadata(path, self.sc)
+        given, local = pickle.loads(base64.b64decode(metadata["content"]))
+        instance = self.kind() if local is None else self.kind(local)
+        instance._resetUid(metadata["uid"])
+        return instance._set(**given)
+
+
+def has_java() -> bool:
+    """Return whether a Java runtime can be found as Spark looks for it."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=None if home is None else os.path.join(home, "bin"))
+    return found is not None
+
+
+class Stored(MLReadable[Any], MLWritable):
+    """What can be saved and loaded as objects of ``pyspark.ml`` are, in pipelines or alone."""
+
+    def write(self) -> MLWriter:
+        """Return what saves this object."""
+        return _Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader[Any]:
+        """Return what loads such objects."""
+        return _Reader(cls)
+
+
+class SparkDPRegressionModel(Model, SparkColumns, Stored):
+    """A released regressor, which adds a column of predictions to DataFrames.
+
+    Parameters
+    ----------
+    local : DPBoostRegressor or DPTreeRegressor
+        Fitted.
+
+    Privacy
+    -------
+    Post-processing of what was released.
+    """
+
+    def __init__(self, local: Any) -> None:
+        super().__init__()
+        self.local = local
+
+    def to_local(self) -> Any:
+        """Return the model as an estimator of this process.
+
+        Returns
+        -------
+        DPBoostRegressor, DPBoostClassifier, DPTreeRegressor or DPTreeClassifier
+            With its text, report and certificate; of a model that was not loaded from a file with
+            its transcript as well.
+        """
+        return self.local
+
+    @property
+    def privacy_report_(self) -> PrivacyReport:
+        """What the fit has released, and what it guarantees."""
+        report: PrivacyReport = self.local.privacy_report_
+        return report
+
+    def _outputs(self) -> dict[str, str]:
+        """Return the columns that are added, with their types."""
+        several = self.local.ensemble_.n_outputs > 1
+        return {self.getPredictionCol(): "array<double>" if several else "double"}
+
+    def _values(self, X: Any) -> list[np.ndarray]:
+        """Return what is added, in the order of `_outputs`."""
+        return [self.local.predict(X)]
+
+    def _transform(self, dataset: Any) -> Any:
+        names, vector = self._features()
+        features = [column_of(name) for name in names]
+        if vector:
+            features = [vector_to_array(features[0]).alias("features")]
+        outputs = self._outputs()
+        values = self._values
+        kinds = {name: kind.replace("vector", "array<double>") for name, kind in outputs.items()}
+
+        @functions.pandas_udf(", ".join(f"c{n} {kind}" for n, kind in enumerate(kinds.values())))
+        def predict(rows: pd.DataFrame) -> pd.DataFrame:
+            found = values(np.stack(rows.iloc[:, 0].tolist()) if vector else rows)
+            return pd.DataFrame({f"c{n}": list(each) for n, each in enumerate(found)})
+
+        found = "_predictions"
+        result = dataset.withColumn(found, predict(functions.struct(*features)))
+        for number, (name, kind) in enumerate(outputs.items()):
+            own = functions.col(f"{found}.c{number}")
+            result = result.withColumn(name, array_to_vector(own) if kind == "vector" else own)
+        return result.drop(found)
+
+
+class SparkDPClassificationModel(SparkDPRegressionModel, ClassColumns):
+    """A released classifier, which adds columns of raw scores, probabilities and predictions.
+
+    Parameters
+    ----------
+    local : DPBoostClassifier or DPTreeClassifier
+        Fitted.
+
+    Privacy
+    -------
+    Post-processing of what was released.
+    """
+
+    def _outputs(self) -> dict[str, str]:
+        kind = "string" if self.local.classes_.dtype.kind == "U" else "double"
+        return {
+            self.getRawPredictionCol(): "vector",
+            self.getProbabilityCol(): "vector",
+            self.getPredictionCol(): kind,
+        }
+
+    def _values(self, X: Any) -> list[np.ndarray]:
+        raw = self.local.decision_function(X)
+        raw = np.column_stack((-raw, raw)) if raw.ndim == 1 else raw
+        probability = self.local.predict_proba(X)
+        return [raw, probability, self.local.classes_[probability.argmax(axis=1)]]
