@@ -170,13 +170,17 @@ class SparkDPRegressionModel(Model, SparkColumns, Stored):
         values = self._values
         kinds = {name: kind.replace("vector", "array<double>") for name, kind in outputs.items()}
 
-        @functions.pandas_udf(", ".join(f"c{n} {kind}" for n, kind in enumerate(kinds.values())))
         def predict(rows: pd.DataFrame) -> pd.DataFrame:
             found = values(np.stack(rows.iloc[:, 0].tolist()) if vector else rows)
             return pd.DataFrame({f"c{n}": list(each) for n, each in enumerate(found)})
 
+        # PySpark types this function differently in each release.
+        pandas_udf: Any = functions.pandas_udf
+        added = ", ".join(f"c{n} {kind}" for n, kind in enumerate(kinds.values()))
         found = "_predictions"
-        result = dataset.withColumn(found, predict(functions.struct(*features)))
+        result = dataset.withColumn(
+            found, pandas_udf(predict, returnType=added)(functions.struct(*features))
+        )
         for number, (name, kind) in enumerate(outputs.items()):
             own = functions.col(f"{found}.c{number}")
             result = result.withColumn(name, array_to_vector(own) if kind == "vector" else own)
