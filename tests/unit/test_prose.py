@@ -43,6 +43,7 @@ PHRASES = {
     r"the books": "the ledger",
     r"who comes back": "readmission",
     r"next to nothing": "almost nothing",
+    r"[<>]{7}": "one side of an unfinished merge",
 }
 
 
