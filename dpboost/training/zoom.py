@@ -153,7 +153,7 @@ def zoom_of(
         doubt = DOUBT * noise_stddev * math.sqrt(high - low - size)
         if seen and around <= AROUND * n_rows + doubt:
             far = np.concatenate([noisy[:low], noisy[high : bins.n_cells]])
-            if stands_out(far, noise_stddev):
+            if stands_out(far, noise_stddev, AROUND * n_rows):
                 return None
             break
     else:
@@ -169,10 +169,10 @@ def zoom_of(
     return Zoom(bins=bins, first=first, last=last, parts=parts)
 
 
-def stands_out(noisy: NDArray[np.float64], noise_stddev: float) -> bool:
-    """Return whether some cells show rows, alone or as many together as a power of two."""
+def stands_out(noisy: NDArray[np.float64], noise_stddev: float, n_rows: float) -> bool:
+    """Return whether so many rows show in a cell, or in as many together as a power of two."""
     while noisy.size:
-        if noisy.max() > STANDS_OUT * noise_stddev:
+        if noisy.max() > max(STANDS_OUT * noise_stddev, n_rows):
             return True
         noisy = noisy[: noisy.size // 2 * 2]
         noisy = noisy[0::2] + noisy[1::2]
