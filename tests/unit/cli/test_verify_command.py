@@ -10,7 +10,7 @@ import pytest
 
 from dpboost import Budget, DPBoostClassifier
 from dpboost.cli.main import main
-from dpboost.lightgbm.model_text.footer import REPORT_KEY
+from dpboost.lightgbm.model_text.writer import REPORT_KEY
 from tests.permissions import owner_alone
 
 
