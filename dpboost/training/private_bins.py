@@ -19,9 +19,8 @@ from dpboost.data.feature_bins import N_CELLS, AffineBins, fine_cells
 from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
 # One row in units of histograms with Gaussian noise, which wants a fine lattice. Laplace noise is
