@@ -76,7 +76,7 @@ from dpboost.plotting import (
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import DataDictionary, Schema, schema_template
-from dpboost.training.objective import UserObjectiveWarning
+from dpboost.training.objective import UnboundedWeightsWarning, UserObjectiveWarning
 from dpboost.training.privacy_params import (
     LargeDeltaWarning,
     LargeEpsilonWarning,
@@ -84,7 +84,6 @@ from dpboost.training.privacy_params import (
     PublicSizeWarning,
 )
 from dpboost.training.public_schema import AssumedPublicWarning, UndeclaredWarning
-from dpboost.training.weights import UnboundedWeightsWarning
 from dpboost.transcripts.transcript import Transcript
 
 # Names of `dpboost.dask`, which is imported when one of them is asked for: Dask is optional.

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpboost import DPBoostRegressor, Schema
 from dpboost.audit import estimate_epsilon, estimator_fit, pair_of, replay_pair
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 # With the edges declared too nothing is spent on bins: all that is told is told by the leaf.
 SCHEMA = Schema(edges={0: (0.5,)}, label_bounds=(-1, 1))

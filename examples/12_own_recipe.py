@@ -22,7 +22,7 @@ from dpboost import DPTreeClassifier, Schema
 from dpboost.audit.tree_audit import replay_tree_recipe, tree_bank
 from dpboost.growing.class_selectors import SplitSelector
 from dpboost.growing.single_tree_growth import SingleTree
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Recipe, Setting
 from dpboost.recipes.single_tree.best_tree import BEST_TREE, build
 

@@ -20,7 +20,7 @@ Definition weighted_l1 (rel : relation) (w : Z) : Z := rows rel * w.
 Definition weighted_squares (rel : relation) (w : Z) : Z := (rows rel * w) * (rows rel * w).
 Definition weighted_entries (rel : relation) (q : Z) : Z := rows rel * q.
 
-(** [dpboost.privacy.contribution.ContributionBound] *)
+(** [dpboost.privacy.sensitivity.bound.ContributionBound] *)
 Record contribution := {
   reach_l1 : Z; reach_squares : Z; reach_entries : nat; reach_difference : option Z }.
 

@@ -102,7 +102,7 @@ Proof.
   apply (change_replaced f [] r s []).
 Qed.
 
-(** ** Users with several rows: [dpboost.privacy.group_privacy.for_group] *)
+(** ** Users with several rows: [dpboost.privacy.accounting.for_group] *)
 
 Lemma change_same f t : measure f -> change f t t = 0.
 Proof.

@@ -14,7 +14,7 @@ import pytest
 
 from dpboost import _kernels
 from dpboost._utils import warnings as own_warnings
-from dpboost.budgeting import spent_outside
+from dpboost.budgeting import open_budgets
 from dpboost.training import privacy_params
 
 TESTS = Path(__file__).resolve().parent
@@ -59,7 +59,7 @@ NO_SMOKE = (
 def one_process() -> None:
     """Let a test be told once what a process is told once, and hear of the sum of its fits."""
     own_warnings.forget()
-    spent_outside.forget()
+    open_budgets.forget()
 
 
 @pytest.fixture(autouse=True)

@@ -137,10 +137,10 @@ def measure(run: SparkRun) -> SparkMeasured:
 
 def _count_bytes() -> dict[str, int]:
     """Count what the driver sends and receives from now on."""
-    from dpboost.spark import hub
+    from dpboost.spark import task_hub
 
     moved = {"sent": 0, "received": 0}
-    send, receive = hub.send, hub.receive
+    send, receive = task_hub.send, task_hub.receive
 
     def sending(link: Any, content: Any) -> None:
         moved["sent"] += len(content) if isinstance(content, bytes) else 0
@@ -151,7 +151,7 @@ def _count_bytes() -> dict[str, int]:
         moved["received"] += len(content)
         return content
 
-    hub.send, hub.receive = sending, receiving
+    task_hub.send, task_hub.receive = sending, receiving
     return moved
 
 

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 import dpboost
 from dpboost.data.binner import Binner
-from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
-from dpboost.data.table import Table, read_table
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.data.table import ColumnFacts, Table, read_table
 from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Recipe
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.rows.raw_rows import RawRows

@@ -66,7 +66,7 @@ def rows() -> list[tuple[str, str, str, str]]:
     import lightgbm
 
     import dpboost
-    from dpboost.recipes.hyperparameters import DOMAINS
+    from dpboost.recipes.recipe import DOMAINS
 
     kinds = {
         "boosting": (dpboost.DPBoostClassifier, dpboost.DPBoostRegressor),
@@ -95,7 +95,7 @@ def rows() -> list[tuple[str, str, str, str]]:
 
 def _shown(name: str, default: Any) -> str:
     """Return the default: that of LightGBM's name is the recipe's rule where it is left alone."""
-    from dpboost.recipes.hyperparameters import CONSTRAINTS, CONTROLS, DOMAINS
+    from dpboost.recipes.recipe import CONSTRAINTS, CONTROLS, DOMAINS
 
     if name in CONSTRAINTS | CONTROLS:
         return "none"

@@ -24,7 +24,7 @@ from dpboost.audit.released_surface import estimator_fit
 from dpboost.audit.run_trace import Violation
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 
 ESTIMATORS = {"regression": DPBoostRegressor, "binary": DPBoostClassifier}

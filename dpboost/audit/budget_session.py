@@ -26,7 +26,7 @@ from dpboost.evaluating import bin_histograms, evaluate
 from dpboost.lightgbm.dataset import Dataset
 from dpboost.model_selection.cross_validation import cv
 from dpboost.model_selection.refitting import refit_leaves
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 #: What each call of a session takes of its budget.
 PART = Fraction(1, 8)

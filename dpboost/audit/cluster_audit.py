@@ -15,7 +15,7 @@ from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.recorded_calls import FOR_CLASSES, FOR_NUMBERS, LABELS, NUMBERS, X
 from dpboost.audit.recorded_calls import N_ROWS as N_CALL_ROWS
 from dpboost.audit.run_trace import Violation
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 #: Rows that the neighbors share, and those of a partition.
 N_ROWS, PARTITION = 40, 16

@@ -15,8 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from dpboost.data.batches import Batches
-from dpboost.transcripts.call import Call
-from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
+from dpboost.transcripts.call import Call, GroupForm, LabelForm, NumbersForm, TableForm
 
 #: What the cells of a table are like.
 KINDS = ("constant", "extreme", "missing", "random")

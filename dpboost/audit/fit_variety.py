@@ -20,7 +20,7 @@ from dpboost.audit.witnesses import DELTA, START_UNITS, Witness
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.lightgbm.dataset import Dataset
 from dpboost.model_selection.cross_validation import cv
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 Case = tuple[Witness, Fit]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpboost.audit.neighboring_pairs import Pair, pair_of
 from dpboost.audit.pair_replay import Fit, PairAudit, replay_pair
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -38,9 +38,9 @@ from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.model_selection.secret_folds import deal_folds
 from dpboost.privacy.exact_arithmetic import PrivacyCost, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras

@@ -23,7 +23,7 @@ from dpboost.audit.recipe_audit import Case, RecipeAudit, replay_cases
 from dpboost.audit.released_surface import estimator_fit
 from dpboost.audit.run_trace import Recorder
 from dpboost.audit.witnesses import Witness, witnesses
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 
 TASKS = ("regression", "binary")

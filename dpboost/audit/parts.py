@@ -32,7 +32,7 @@ from dpboost.audit.run_trace import Violation
 from dpboost.audit.sampler_laws import sampler_laws
 from dpboost.audit.tree_audit import TREE_RECIPES, replay_tree_recipe, tree_bank, tree_black_box
 from dpboost.audit.witnesses import DELTA, Witness
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 
 #: Recipes of DPTreeClassifier by the names that the command knows them by.

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import CategoryCountQuery, Query, SumQuery, carry_out
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import CategoryCountQuery, Query, Sensitive, SumQuery, carry_out
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 
 class Sites:

@@ -19,7 +19,7 @@ from dpboost.audit.released_surface import overhear, shown
 from dpboost.audit.run_trace import Violation
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.tree_estimators import DPTreeClassifier
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 

@@ -18,7 +18,7 @@ import numpy as np
 from dpboost._utils import warnings as own_warnings
 from dpboost.audit.claims import false_claims
 from dpboost.audit.pair_replay import FAULTS, Fit
-from dpboost.budgeting import spent_outside
+from dpboost.budgeting import open_budgets
 
 MakeEstimator = Callable[[], Any]
 
@@ -39,7 +39,7 @@ class _Listener(logging.Handler):
 def overhear(heard: dict[str, Any]) -> Any:
     """Collect warnings, log records and printed text of a call, as in a new process."""
     own_warnings.forget()
-    spent_outside.forget()
+    open_budgets.forget()
     listener, out, err = _Listener(), io.StringIO(), io.StringIO()
     root = logging.getLogger()
     level = root.level

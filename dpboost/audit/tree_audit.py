@@ -23,13 +23,12 @@ from dpboost.audit.released_surface import overhear, shown
 from dpboost.audit.run_trace import Violation
 from dpboost.audit.tree_witnesses import tree_witnesses
 from dpboost.audit.witnesses import Witness
-from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
-from dpboost.data.table import read_table
+from dpboost.data.table import ColumnFacts, read_table
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema

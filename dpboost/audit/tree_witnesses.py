@@ -11,7 +11,7 @@ import numpy as np
 from dpboost.audit.neighboring_pairs import pair_of
 from dpboost.audit.run_trace import Steering
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
 #: Splits on which the added row makes the other, common change.

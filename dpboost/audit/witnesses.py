@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.neighboring_pairs import Pair, opposite, pair_of
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 
 #: Candidates on which one added row makes the other, common change.

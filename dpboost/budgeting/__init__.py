@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dpboost.budgeting.budget import Budget
-from dpboost.budgeting.open_budgets import BudgetWarning
+from dpboost.budgeting.open_budgets import BudgetWarning, EpsilonSumWarning
 from dpboost.budgeting.pictures import plot_accuracy_vs_epsilon, plot_privacy_budget
-from dpboost.budgeting.spent_outside import EpsilonSumWarning
 from dpboost.budgeting.windows import BudgetForecast
 from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 

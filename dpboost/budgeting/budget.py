@@ -33,8 +33,8 @@ from dpboost.budgeting.holdout import HeldRows
 from dpboost.budgeting.periods import MOST_PERIODS, Overlap
 from dpboost.budgeting.windows import WindowedBudget, check_tables
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
-from dpboost.privacy.budget_split import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import (
+    DELTA_SHARE,
     PrivacyCost,
     as_budget,
     as_fraction,
@@ -42,7 +42,7 @@ from dpboost.privacy.exact_arithmetic import (
     number_of,
 )
 from dpboost.privacy.ledger import BudgetExceededError
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 #: A fit learns at most so many lists, each with a stability histogram.
 MOST_HISTOGRAMS = 2

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpboost._utils.displays import data_frame, html_table, text_table
 from dpboost.budgeting.budget_records import BudgetLine, counted, percent, told
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.reporting.budget_bars import Bar, draw_bars
 
 _HEAD = ("what", "charged", "of", "rows")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpboost.privacy.accounting import DerivedAccountant
 from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost
-from dpboost.privacy.group_privacy import DerivedAccountant
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,12 +20,12 @@ from dpboost.privacy.accounting import (
     SMALLEST_SIGMA,
     Accountant,
     GDPAccountant,
+    GroupAccountant,
     PureAccountant,
     UnsupportedReleaseError,
     ZCDPAccountant,
 )
 from dpboost.privacy.exact_arithmetic import Epsilon, cost_of, epsilon_of, number_of
-from dpboost.privacy.group_privacy import GroupAccountant
 from dpboost.privacy.ledger_records import NO_CHARGE, Charge, Disjoint, added
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
@@ -35,10 +35,9 @@ from dpboost.privacy.mechanisms import (
     Noise,
     PermuteAndFlip,
 )
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.noise_shares import share_sigma
 from dpboost.privacy.release_record import FOLDS, FORMAT
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.reporting.certificate_form import CertificateError
 
 _ACCOUNTANTS: dict[str, Accountant] = {

@@ -18,8 +18,7 @@ from dpboost._utils.validation import InvalidParameterError, check_integer, refu
 from dpboost.budgeting.budget_records import BudgetLine, Part, periods_of, spent
 from dpboost.budgeting.holdout import HELD, TRAINED
 from dpboost.budgeting.periods import PERIODS, Overlap
-from dpboost.data.batches import is_batched
-from dpboost.data.containers import unpack
+from dpboost.data.columns import is_batched, unpack
 from dpboost.data.fingerprint import RowHash
 from dpboost.data.users import take_rows
 from dpboost.privacy.accounting import Accountant

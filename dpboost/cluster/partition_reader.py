@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.column_types import ColumnFacts
-from dpboost.data.containers import unpack
+from dpboost.data.columns import unpack
 from dpboost.data.fingerprint import RowHash
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
+from dpboost.data.table import ColumnFacts
 from dpboost.data.users import (
     first_rows,
     n_taken,

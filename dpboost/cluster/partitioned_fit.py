@@ -10,9 +10,9 @@ import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.cluster.partition_reader import PartFacts, Reader, Site
-from dpboost.data.column_types import ColumnFacts
 from dpboost.data.fingerprint import new_key
 from dpboost.data.labels import whole_numbers
+from dpboost.data.table import ColumnFacts
 from dpboost.privacy.queries import RowHandle
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.training.fit import fit

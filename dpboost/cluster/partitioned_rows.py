@@ -20,11 +20,17 @@ from dpboost.cluster.partition_state import (
     answer_again,
     bin_rows,
 )
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import CategoryCountQuery, Query, SumQuery, carry_out, wrapped
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import (
+    CategoryCountQuery,
+    Query,
+    Sensitive,
+    SumQuery,
+    carry_out,
+    wrapped,
+)
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.boosting_queries import LeafSums
-from dpboost.rows.encoded_rows import BINNING
+from dpboost.rows.raw_rows import BINNING
 
 # So often a question is put to partitions that were lost and read again since.
 ATTEMPTS = 10

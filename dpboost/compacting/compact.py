@@ -23,14 +23,14 @@ from dpboost.compacting.released_function import ReleasedFunction
 from dpboost.compacting.small_trees import SmallTrees
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import check_constraints
-from dpboost.lightgbm.model_text.footer import (
+from dpboost.lightgbm.model_text.text_parts import text_of_parts, text_parts
+from dpboost.lightgbm.model_text.writer import (
     PARAMETER_LINE,
     REPORT_KEY,
     find_report,
     insert_report,
     report_line,
 )
-from dpboost.lightgbm.model_text.parts import text_of_parts, text_parts
 from dpboost.reporting.terms import AFTER_THE_FIT, COMPACT_SETTINGS
 from dpboost.trees.constraints import Constraints
 from dpboost.trees.ensemble import Ensemble

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.explain.masses import shares_of
-from dpboost.lightgbm.model_text.counts import GRID_TOTAL
 from dpboost.lightgbm.model_text.read_trees import TextForest, TextTree, read_trees
+from dpboost.lightgbm.model_text.trees import GRID_TOTAL
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.forest import Forest
 from dpboost.trees.tree import SET_WORDS, Tree, pack_sets, threshold_sets

@@ -16,7 +16,7 @@ from dpboost.cluster.partition_reader import Reader, Site
 from dpboost.cluster.partitioned_rows import FitFailedError, PartitionedRows, Question
 from dpboost.dask.partition_tasks import ask, hold, merge_lists, of_labels, visit
 from dpboost.privacy.queries import CategoryCountQuery, SumQuery
-from dpboost.rows.encoded_rows import BINNING
+from dpboost.rows.raw_rows import BINNING
 
 # Partial sums that are added up in one task.
 FAN_IN = 16

@@ -12,8 +12,7 @@ from dpboost.cluster.partition_reader import Part, PartFacts, Reader, Site
 from dpboost.cluster.partition_state import Cell, Order, WorkerMessage, answer, answer_of
 from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.privacy.queries import CategoryCountQuery, SumQuery
-from dpboost.rows.raw_rows import ClassTally
-from dpboost.rows.start_queries import ClassSizes, MeanAndRows, PresentRows, RowCount
+from dpboost.rows.raw_rows import ClassSizes, ClassTally, MeanAndRows, PresentRows, RowCount
 
 
 def of_labels(query: SumQuery | CategoryCountQuery) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.arrays import as_array
-from dpboost.data.columns import is_categorical, is_frame
-from dpboost.data.containers import is_sequence, sequence_slices, unpack
+from dpboost.data.columns import (
+    arrow_kind,
+    as_array,
+    is_categorical,
+    is_frame,
+    is_sequence,
+    sequence_slices,
+    unpack,
+)
 from dpboost.data.fingerprint import RowHash, new_key
 
 # Rows read at a time from a source that does not say how many it likes.
@@ -45,25 +51,6 @@ class Batch:
     def n_rows(self) -> int:
         """Number of rows; private."""
         return int(self.X.shape[0])
-
-
-def is_batched(X: Any) -> bool:
-    """Return whether ``X`` gives its rows in batches.
-
-    Parameters
-    ----------
-    X : any object
-        Yes for a ``lightgbm.Sequence``; for a list of sequences, of 2-D arrays, of Arrow tables or
-        of DataFrames; for ``pyarrow`` datasets, Parquet files and readers of record batches; for
-        iterators and other objects that can only be gone through.
-    """
-    if isinstance(X, Batches) or is_sequence(X) or _arrow_kind(X) is not None:
-        return True
-    if isinstance(X, (list, tuple)):
-        return len(X) > 0 and all(map(_is_part, X))
-    if isinstance(X, (str, bytes, Mapping, Set)) or hasattr(X, "shape"):
-        return False
-    return isinstance(X, Iterable) and not hasattr(X, "__len__") and not hasattr(X, "__array__")
 
 
 class Batches:
@@ -109,7 +96,7 @@ class Batches:
     @property
     def once(self) -> bool:
         """Whether the rows can be read only once."""
-        return isinstance(self._source, Iterator) or _arrow_kind(self._source) == "reader"
+        return isinstance(self._source, Iterator) or arrow_kind(self._source) == "reader"
 
     @property
     def labeled(self) -> bool:
@@ -202,7 +189,7 @@ class Batches:
     def _columns_only(self) -> Iterator[Batch]:
         """Go through the rows reading no more than labels and weights, where that can be had."""
         names = [name for name in (self._label, self._weight) if name is not None]
-        if names and _arrow_kind(self._source) in ("dataset", "file"):
+        if names and arrow_kind(self._source) in ("dataset", "file"):
             return self._batches(names)
         return iter(self)
 
@@ -284,35 +271,9 @@ def _of_one_type(frames: Sequence[Any]) -> Sequence[Any]:
     return frames
 
 
-def _is_part(part: Any) -> bool:
-    """Return whether an element of a list is a table of its own, and no row."""
-    if isinstance(part, tuple):
-        return 2 <= len(part) <= 3 and _is_part(part[0]) and np.ndim(part[1]) > 0
-    if is_sequence(part) or is_frame(part):
-        return True
-    room = type(part).__module__.partition(".")[0]
-    if room in ("pyarrow", "polars"):
-        return hasattr(part, "columns")
-    return hasattr(part, "ndim") and part.ndim == 2
-
-
-def _arrow_kind(X: Any) -> str | None:
-    """Name the way in which an object of pyarrow gives batches, without importing it."""
-    if type(X).__module__.partition(".")[0] != "pyarrow":
-        return None
-    for kind in type(X).__mro__:
-        if kind.__name__ == "RecordBatchReader":
-            return "reader"
-        if kind.__name__ == "ParquetFile":
-            return "file"
-        if kind.__name__ == "Dataset":
-            return "dataset"
-    return None
-
-
 def _known_rows(source: Any) -> int | None:
     """Return the number of rows of a source that knows it."""
-    kind = _arrow_kind(source)
+    kind = arrow_kind(source)
     if kind == "dataset":
         return int(source.count_rows())
     if kind == "file":
@@ -327,7 +288,7 @@ def _known_rows(source: Any) -> int | None:
 
 def _parts(source: Any, names: list[str] | None) -> Iterator[Any]:
     """Give the parts of a source, one after the other."""
-    kind = _arrow_kind(source)
+    kind = arrow_kind(source)
     if kind == "dataset":
         # A small read-ahead: the batches in flight are memory, too.
         ahead = {"batch_size": ROWS_AT_ONCE, "batch_readahead": 2, "fragment_readahead": 1}

@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dpboost._utils.dates import is_date
+from dpboost._utils.schema_checks import is_date
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.arrays import as_array, canonical
 from dpboost.data.binner import Binner
 from dpboost.data.columns import (
+    as_array,
+    canonical,
     category_list,
     category_positions,
     is_categorical,
+    is_dataset,
     is_frame,
     is_text,
     numeric_column,
     to_float,
+    unpack,
 )
-from dpboost.data.containers import is_dataset, unpack
 
 
 def conform(X: Any, binner: Binner) -> Any:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import is_frame, is_text
-from dpboost.data.containers import unpack
+from dpboost.data.columns import is_frame, is_text, unpack
 from dpboost.data.declared_types import label_column, typed
 from dpboost.schema import DataDictionary, Schema
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from dpboost._utils.dates import column_in_days, is_date
+from dpboost._utils.schema_checks import column_in_days, is_date
 from dpboost.data.columns import is_text
 from dpboost.schema import Schema
 

@@ -344,7 +344,7 @@ class StoredRows:
     Parameters
     ----------
     csr : scipy sparse matrix
-        Canonical and of floats, as `dpboost.data.arrays.canonical` returns it.
+        Canonical and of floats, as `dpboost.data.columns.canonical` returns it.
 
     Attributes
     ----------

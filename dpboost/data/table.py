@@ -1,24 +1,29 @@
-"""One private view of the rows, whatever kind of table they come in."""
+"""One private view of the rows, whatever kind of table they come in, and its public columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from dpboost._utils.dates import is_date
+from dpboost._utils.schema_checks import is_date
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.arrays import as_array, canonical, check_shape
 from dpboost.data.columns import (
     BOOLEAN_KIND,
     WHOLE_KINDS,
+    as_array,
+    canonical,
     category_codes,
     category_list,
+    check_shape,
+    dataset_names,
     frame_column,
     is_categorical,
+    is_dataset,
     is_frame,
     is_stored,
     is_text,
@@ -26,8 +31,8 @@ from dpboost.data.columns import (
     numeric_column,
     stored_column,
     to_float,
+    unpack,
 )
-from dpboost.data.containers import dataset_names, is_dataset, unpack
 from dpboost.data.sparse import StoredColumns, StoredRows
 from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
 
@@ -255,7 +260,7 @@ def read_table(
     X : table of shape (n_rows, n_features)
         numpy arrays of any numeric type and memory order, object arrays and lists of numbers,
         scipy matrices (what is not stored is 0, what is stored twice is added up), pandas
-        DataFrames, and all that `dpboost.data.containers.unpack` takes: pyarrow and polars
+        DataFrames, and all that `dpboost.data.columns.unpack` takes: pyarrow and polars
         tables and all that speaks Arrow's PyCapsule interface, ``lightgbm.Dataset`` and
         ``lightgbm.Sequence``, lists of 2-D arrays.
     schema : Schema or ResolvedSchema, optional
@@ -485,3 +490,57 @@ def column_names(
                 'any of " , : [ ] { } \\ and without line breaks or other invisible characters.'
             )
     return names
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ColumnFacts:
+    """Names and kinds of columns, public by assumption; the same for all sites of rows.
+
+    Parameters
+    ----------
+    categorical : frozenset of int
+        Positions of the columns that are read by position in a list of categories. The lists are
+        not here: what a table lists undeclared is part of its rows.
+    ordered : frozenset of int
+        Those of them whose codes are compared as numbers.
+    integer : frozenset of int
+        Positions of the columns of integer or boolean type.
+    boolean : frozenset of int
+        Those of them of boolean type.
+    """
+
+    feature_names: tuple[str, ...]
+    categorical: frozenset[int] = frozenset()
+    ordered: frozenset[int] = frozenset()
+    integer: frozenset[int] = frozenset()
+    boolean: frozenset[int] = frozenset()
+    zero_as_missing: bool = False
+
+    @classmethod
+    def of(cls, table: Table) -> ColumnFacts:
+        """Return what is public of a table."""
+        return cls(
+            feature_names=table.feature_names,
+            categorical=frozenset(table.categorical),
+            ordered=table.ordered,
+            integer=table.integer,
+            boolean=table.boolean,
+            zero_as_missing=table.zero_as_missing,
+        )
+
+    @property
+    def key(self) -> Hashable:
+        """Names and types, by which a process knows a table again."""
+        kinds = (self.categorical, self.integer, self.boolean)
+        return (self.feature_names, *map(frozenset, kinds))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.feature_names)
+
+    def lists(self, schema: ResolvedSchema) -> dict[int, list[Any]]:
+        """Return the lists of categories by position, from a complete schema."""
+        return {
+            position: list(schema.categories[position]) for position in sorted(self.categorical)
+        }

@@ -15,7 +15,7 @@ from dpboost._utils.validation import InvalidParameterError, check_integer, chec
 from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
-from dpboost.budgeting.spent_outside import rows_of_fit
+from dpboost.budgeting.open_budgets import rows_of_fit
 from dpboost.budgeting.windows import Window
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
@@ -49,14 +49,13 @@ from dpboost.lightgbm.parameters import (
 )
 from dpboost.privacy.recording import public_value
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.hyperparameters import CONSTRAINTS, CONTROLS, Given, constraints_of, given
+from dpboost.recipes.recipe import CONSTRAINTS, CONTROLS, Given, constraints_of, given
 from dpboost.reporting.model_page import ModelPage
 from dpboost.reporting.privacy_report import PrivacyReport
-from dpboost.training.continuation import Continuation
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import GivenRows, Reading, read
 from dpboost.training.local_fit import fit_local
-from dpboost.training.request import FitRequest
+from dpboost.training.request import Continuation, FitRequest
 from dpboost.transcripts.recorded import keep_transcript, recorded, without_transcript
 
 # Hyper-parameters that a recipe decides when they are None; the value used is stored under the

@@ -11,9 +11,8 @@ import lightgbm.sklearn
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.defaults import default
 from dpboost._utils.threads import effective_n_threads
-from dpboost._utils.validation import RefusedError
+from dpboost._utils.validation import RefusedError, default
 from dpboost.data.conform import laid_out_as
 from dpboost.estimators import docs
 from dpboost.estimators.base import PrivateEstimator

@@ -18,21 +18,18 @@ from dpboost.budgeting.claim import Claim
 from dpboost.data.batched_table import bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binner import Binner
-from dpboost.data.column_types import ColumnFacts
 from dpboost.data.declared_rows import Declaration
-from dpboost.data.table import Table
+from dpboost.data.table import ColumnFacts, Table
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.parameters import ParameterWarning, is_silent
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
-from dpboost.recipes.hyperparameters import CONTROLS, Given, check_given
-from dpboost.recipes.recipe import Recipe
+from dpboost.recipes.recipe import CONTROLS, Given, Recipe, check_given
 from dpboost.schema import MAX_VALUE_BINS, DataDictionary, ResolvedSchema
 from dpboost.training.inputs import GivenRows, Reading, nominal_columns, open_table, read
-from dpboost.training.objective import Objective
+from dpboost.training.objective import WEIGHT_PARAMETERS, Objective, Weights
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.private_bins import released_columns
 from dpboost.training.public_schema import with_types
-from dpboost.training.weights import WEIGHT_PARAMETERS, Weights
 from dpboost.transcripts.recorded import by_declaration
 
 PRIVACY_PARAMETERS = (

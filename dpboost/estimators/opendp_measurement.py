@@ -16,9 +16,8 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import MOST_HISTOGRAMS
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.budget_split import DELTA_SHARE
-from dpboost.privacy.exact_arithmetic import as_budget, as_fraction, number_of
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.exact_arithmetic import DELTA_SHARE, as_budget, as_fraction, number_of
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 _OWNER = "as_opendp_measurement"
 

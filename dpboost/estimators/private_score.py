@@ -10,8 +10,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost._utils.warnings import PrivacyWarning, warn_once
 from dpboost.budgeting.budget import Budget, DisjointTable
-from dpboost.budgeting.open_budgets import CarryingEstimator, is_open
-from dpboost.budgeting.spent_outside import warn_of_search
+from dpboost.budgeting.open_budgets import CarryingEstimator, is_open, warn_of_search
 from dpboost.budgeting.windows import Window
 from dpboost.evaluating.evaluate import evaluate
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
-from dpboost.data.arrays import as_array
+from dpboost.data.columns import as_array
 from dpboost.data.conform import conform, laid_out_as
 from dpboost.data.declared_rows import DeclaredColumns
 from dpboost.estimators.private_score import PrivateScore

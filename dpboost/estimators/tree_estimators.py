@@ -22,8 +22,7 @@ from dpboost.estimators.intake import (
 from dpboost.estimators.tree_base import TreeClassifier, TreeEstimator, TreeRegressor
 from dpboost.privacy.recording import public_value
 from dpboost.recipes.dpboost import pure_accountant
-from dpboost.recipes.hyperparameters import DIRECTIONS, given
-from dpboost.recipes.recipe import Registry
+from dpboost.recipes.recipe import DIRECTIONS, Registry, given
 from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import GivenRows

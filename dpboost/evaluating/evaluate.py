@@ -30,8 +30,8 @@ from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.recording import note
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
+from dpboost.transcripts.call import TableForm
 from dpboost.transcripts.recorded import by_declaration, recorded
-from dpboost.transcripts.row_forms import TableForm
 from dpboost.transcripts.transcript import Transcript
 
 

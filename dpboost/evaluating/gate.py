@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from dpboost.budgeting.budget import accountant_in
 from dpboost.budgeting.claim import Claim
-from dpboost.privacy.accounting import SMALLEST_SIGMA, Accountant
+from dpboost.privacy.accounting import SMALLEST_SIGMA, Accountant, for_group
 from dpboost.privacy.exact_arithmetic import PrivacyCost
-from dpboost.privacy.group_privacy import for_group
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import Query, RowHandle
 from dpboost.privacy.recording import public_value
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.schema import Schema
 from dpboost.training.privacy_params import PrivacyRequest

@@ -30,8 +30,7 @@ from dpboost.evaluating.score_bins import (
     number_of_bins,
     occupied_range,
 )
-from dpboost.privacy.budget_split import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.rows.evaluation_queries import ErrorCells, ErrorSums, ScoreCells, ScoreLabelCounts
 
 Array = NDArray[np.float64]

@@ -31,7 +31,7 @@ from dpboost.federated.training.agreed_fit import agreed_request, party_report
 from dpboost.federated.training.session_run import Result
 from dpboost.lightgbm.parameters import SHOWN
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.hyperparameters import CONSTRAINTS, CONTROLS, given, on_columns
+from dpboost.recipes.recipe import CONSTRAINTS, CONTROLS, given, on_columns
 from dpboost.schema import Schema
 
 _ROWS_ELSEWHERE = (

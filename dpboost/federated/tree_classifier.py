@@ -13,7 +13,7 @@ from dpboost.federated.estimators import simulate_tables
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.training.agreed_fit import FEDERATED_RECIPES, agreed_request, shares
 from dpboost.federated.training.session_run import Result
-from dpboost.recipes.hyperparameters import given, on_columns
+from dpboost.recipes.recipe import given, on_columns
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Schema
 

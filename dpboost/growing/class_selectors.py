@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.selectors import SELECTIONS
-from dpboost.privacy.budget_split import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, MOST_ROWS, Impurity
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.trees.split_candidates import MULTIWAY, Candidates

@@ -15,9 +15,8 @@ from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import constants
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.rows.gradient_statistics import NodeStatistics
 
 # Leaf values are integers in this unit of the scaled label, before the learning rate.

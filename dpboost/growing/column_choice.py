@@ -14,8 +14,7 @@ from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import ExponentialMechanism
-from dpboost.privacy.queries import RowHandle
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import RowHandle, Sensitive
 from dpboost.rows.column_scores import MOST_CELLS, among, scores_of_columns
 
 

@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.frontier import Frontier
 from dpboost.growing.selectors import PrivateArgmax
-from dpboost.growing.split_gains import value_gains
-from dpboost.privacy.budget_split import split_tree
-from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_cost, pure_epsilon
+from dpboost.growing.shrunken_leaves import value_gains
+from dpboost.privacy.exact_arithmetic import (
+    Epsilon,
+    PrivacyCost,
+    pure_cost,
+    pure_epsilon,
+    split_tree,
+)
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.gradient_statistics import NodeStatistics
 from dpboost.trees.growing_tree import GrowingTree, Splits

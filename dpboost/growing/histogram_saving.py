@@ -22,8 +22,7 @@ from dpboost.growing.released_splits import (
     splits_of,
     worth_splitting,
 )
-from dpboost.privacy.budget_split import split_tree
-from dpboost.privacy.exact_arithmetic import NO_COST, PrivacyCost, pure_epsilon
+from dpboost.privacy.exact_arithmetic import NO_COST, PrivacyCost, pure_epsilon, split_tree
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace, Mechanism
 from dpboost.privacy.queries import Query

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dpboost.growing.class_leaves import GrownTree, add_up
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
+from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.label_statistics import LabelStatistics
-from dpboost.rows.newton_sums import SumScale
 
 
 def release_label_sums(

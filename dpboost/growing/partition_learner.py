@@ -7,16 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.growing.boosting_loop import TreeRows
 from dpboost.growing.feature_sampler import FeatureQueue
-from dpboost.growing.leaf_rules import LeafRules
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf, split_gains
 from dpboost.growing.signal_rate import SignalRate
-from dpboost.growing.split_gains import split_gains
-from dpboost.growing.training_rows import TreeRows
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.rows.newton_sums import SumScale
+from dpboost.rows.boosting_queries import SumScale
 from dpboost.trees.random_partition import Partition, PartitionGrid
 from dpboost.trees.tree import LeafNoise, Tree
 

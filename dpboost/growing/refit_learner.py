@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpboost.growing.leaf_rules import LeafRules
+from dpboost.growing.boosting_loop import TreeRows
 from dpboost.growing.partition_learner import leaf_noise, release_leaves, tree_of
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf
-from dpboost.growing.split_gains import split_gains
-from dpboost.growing.training_rows import TreeRows
+from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf, split_gains
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.rows.newton_sums import SumScale
+from dpboost.rows.boosting_queries import SumScale
 from dpboost.trees.random_partition import BINS, MAX_FEATURES, Partition
 from dpboost.trees.tree import Tree
 

@@ -22,13 +22,12 @@ from dpboost.growing.growth import Grown, RoundCallback
 from dpboost.growing.label_leaves import ShrunkenMean
 from dpboost.growing.monotone_leaves import MonotoneLeaves, Nodes
 from dpboost.growing.pruning import stop_at_pure_nodes
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf
-from dpboost.growing.split_gains import split_gains
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf, split_gains
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.label_statistics import LabelStatistics
 from dpboost.rows.row_attributes import WEIGHT_ONE, Weighting

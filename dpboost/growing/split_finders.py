@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from dpboost.growing.released_splits import best_candidates, split_gain
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.growing.split_tables import SplitTables
-from dpboost.privacy.budget_split import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_statistics import ClassStatistics

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.growing.boosting_loop import TreeRows
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.feature_sampler import AllowedFeatures
 from dpboost.growing.grower import LevelwiseGrower
 from dpboost.growing.monotone_leaves import MonotoneLeaves
-from dpboost.growing.training_rows import TreeRows
 from dpboost.losses import SplitLoss
 from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger

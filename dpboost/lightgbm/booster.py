@@ -16,15 +16,15 @@ from dpboost._utils.files import write_atomically
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost.data.conform import as_numbers
 from dpboost.lightgbm.installed import LoadedBooster, use_one_thread
-from dpboost.lightgbm.model_text.footer import (
+from dpboost.lightgbm.model_text.model_check import check_model_text
+from dpboost.lightgbm.model_text.writer import (
     REPORT_KEY,
     find_report,
     insert_report,
     keep_report,
+    model_text,
     without_kept,
 )
-from dpboost.lightgbm.model_text.model_check import check_model_text
-from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.reporting.privacy_report import PrivacyReport
 
 if TYPE_CHECKING:

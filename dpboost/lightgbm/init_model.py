@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.data.arrays import as_array
+from dpboost.data.columns import as_array
 from dpboost.data.conform import conform
 from dpboost.data.table import Table
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import check_constraints
-from dpboost.lightgbm.model_text.parts import text_of_parts, text_parts
+from dpboost.lightgbm.model_text.text_parts import text_of_parts, text_parts
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Category, Column, Schema
 

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost._utils.defaults import is_default
-from dpboost._utils.validation import InvalidParameterError, RefusedError
+from dpboost._utils.validation import InvalidParameterError, RefusedError, is_default
 from dpboost._utils.warnings import warn_user
 from dpboost.lightgbm.installed import parameter_aliases
 from dpboost.lightgbm.treatments import Treatment, is_neutral, treatment_of

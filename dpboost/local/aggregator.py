@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import LARGEST_UNITS, to_integer_units
 from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf
-from dpboost.growing.split_gains import split_gains
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf, split_gains
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.local.cell_means import Estimates, noisy_ratios, prior_mean, raw_scores, shrunk_means

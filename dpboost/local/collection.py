@@ -22,9 +22,9 @@ from dpboost.local.randomizer import ONE_RECORD, MalformedReportError, Randomize
 from dpboost.local.registry import find_randomizer
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 #: First byte of a report.
 REPORT_FORMAT = 1

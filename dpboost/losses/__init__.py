@@ -10,10 +10,10 @@ from __future__ import annotations
 from dpboost.losses.custom import CustomLoss
 from dpboost.losses.custom_classes import CustomClassLoss
 from dpboost.losses.fractional import FractionalLabelLoss
-from dpboost.losses.grid import GRADIENT_ONE, GRADIENT_UNIT
 from dpboost.losses.link_table import exponential_table, logistic_table
 from dpboost.losses.logistic import LogisticLoss
 from dpboost.losses.loglink import LogLinkLoss
+from dpboost.losses.newton_loss import GRADIENT_ONE, GRADIENT_UNIT
 from dpboost.losses.one_vs_rest import OneVsRestLoss
 from dpboost.losses.robust import RobustLoss
 from dpboost.losses.several_quantiles import QuantilesLoss

@@ -15,13 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from dpboost._kernels import lookup_trees, newton
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.losses.grid import GRADIENT_ONE, HESSIAN_UNIT, PassArrays, gradient_units
-from dpboost.losses.newton_loss import NewtonLoss
+from dpboost.losses.newton_loss import (
+    GRADIENT_ONE,
+    HESSIAN_UNIT,
+    NewtonLoss,
+    PassArrays,
+    gradient_units,
+)
 from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
 from dpboost.losses.tabulated import units_of
 from dpboost.losses.user_function import NOT_ALONE, Objective, Pair, call
-from dpboost.privacy.contribution import ContributionBound
+from dpboost.privacy.sensitivity.bound import ContributionBound
 
 # Rows that the function gets at a time.
 BLOCK = 1 << 16

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import predict
 from dpboost._utils.integer_units import to_integer_units
-from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS
 from dpboost.losses.link_table import TABLE_BITS, TABLE_RANGE, TABLE_SHIFT, logistic_table
+from dpboost.losses.newton_loss import HESSIAN_UNIT, SCORE_BITS
 from dpboost.losses.tabulated import Surface, TabulatedLoss, units_of
-from dpboost.privacy.contribution import ContributionBound
+from dpboost.privacy.sensitivity.bound import ContributionBound
 
 LABEL_BITS = 16
 

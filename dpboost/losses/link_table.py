@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import to_integer_units
-from dpboost.losses.grid import SCORE_BITS
+from dpboost.losses.newton_loss import SCORE_BITS
 
 TABLE_SHIFT = 13  # a step of the logistic table is 2^-7
 TABLE_RANGE = 12 << SCORE_BITS  # further out the probability rounds to 0 or 1 on its grid

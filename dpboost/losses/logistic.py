@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import gradient, predict
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.losses.grid import (
+from dpboost.losses.link_table import TABLE_RANGE, TABLE_SHIFT, logistic_table, two_sided_table
+from dpboost.losses.newton_loss import (
     GRADIENT_ONE,
     HESSIAN_UNIT,
     SCORE_BITS,
+    NewtonLoss,
     filter_units,
     gradient_units,
 )
-from dpboost.losses.link_table import TABLE_RANGE, TABLE_SHIFT, logistic_table, two_sided_table
-from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.privacy.contribution import ContributionBound
+from dpboost.privacy.sensitivity.bound import ContributionBound
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,8 @@ from dpboost._kernels import predict
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost._utils.validation import refuse
-from dpboost.losses.grid import SCORE_BITS
 from dpboost.losses.link_table import TABLE_RANGE, TABLE_SHIFT
+from dpboost.losses.newton_loss import SCORE_BITS
 from dpboost.losses.tabulated import Surface, TabulatedLoss, units_of
 
 UNIT = 2.0**-SCORE_BITS

@@ -1,18 +1,21 @@
-"""What all losses do alike: only the kernel and the numbers that it takes differ.
+"""What all losses do alike: one integer grid; only the kernel and the numbers it takes differ.
 
 Proof that a row decides its own numbers alone: docs/proofs/integers.md.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import newton, training_pass
-from dpboost.losses import grid
-from dpboost.losses.grid import PassArrays
+from dpboost._utils.integer_units import to_integer_units
+from dpboost._utils.validation import check_real
 
 
 class NewtonLoss:
@@ -114,4 +117,50 @@ class NewtonLoss:
         ndarray of int64
             Rounded to nearest, saturated at +-2^40 units.
         """
-        return grid.to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
+        return to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
+
+
+GRADIENT_ONE = 1 << 16
+"""Gradient 1 in integer units of the gradient grid."""
+
+GRADIENT_UNIT = 2.0**-16
+"""One unit of the gradient grid."""
+
+SCORE_BITS = 20  # a leaf value of 1 is 2^20 to 2^21 score units
+LEAF_LIMIT = 1 << 40  # released leaf values saturate there, in score units
+HESSIAN_UNIT = 2.0**-16
+"""One unit of the hessian grid of losses whose hessian varies."""
+
+COUNT_UNIT = 2.0**-12
+"""One unit of the hessian grid of losses whose hessian is one."""
+
+_A: TypeAlias = NDArray[Any]
+Lookup: TypeAlias = tuple[_A, _A, _A, _A]
+"""How the kernels find leaves: bins, features, steps, table."""
+
+PassArrays: TypeAlias = tuple[_A, _A, _A, _A, _A, _A, _A, _A, _A, _A, _A]
+"""What the kernels of ``rounds`` take before ``n_threads``, in their order."""
+
+
+def filter_units(filter_limit: float | None, units_per_one: int) -> int:
+    """Largest ``|gradient|`` that passes the filter, in integer units; -1 for no filter."""
+    if filter_limit is None:
+        return -1
+    limit = check_real("filter_limit", "packed_gradients", filter_limit, low=0.0, high=1e9)
+    return math.floor(Fraction(limit) * units_per_one)
+
+
+@lru_cache(maxsize=256, typed=True)
+def gradient_units(gradient_limit: float) -> int:
+    """Clip of gradients in units of 2^-16."""
+    limit = check_real("gradient_limit", "packed_gradients", gradient_limit, low=0.0, high=1.0)
+    return math.floor(limit * GRADIENT_ONE)
+
+
+def to_score_units(
+    value_units: Any, value_unit: float, learning_rate: float, units_per_one: int
+) -> NDArray[np.int64]:
+    """Turn leaf values into score units, learning rate included, saturated at +-2^40."""
+    values = np.asarray(value_units, dtype=np.float64)
+    scaled = values * (value_unit * learning_rate * units_per_one)
+    return to_integer_units(scaled, -LEAF_LIMIT, LEAF_LIMIT)

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import predict
 from dpboost._utils.validation import check_integer
-from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
 from dpboost.losses.link_table import two_sided_table
-from dpboost.losses.newton_loss import NewtonLoss
+from dpboost.losses.newton_loss import HESSIAN_UNIT, SCORE_BITS, NewtonLoss, gradient_units
 from dpboost.losses.softmax import MOST_CLASSES, SoftmaxLoss
-from dpboost.privacy.contribution import ContributionBound
+from dpboost.privacy.sensitivity.bound import ContributionBound
 
 
 @dataclass(frozen=True, kw_only=True)

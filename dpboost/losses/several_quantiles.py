@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import newton, training_pass
-from dpboost.losses.grid import HESSIAN_UNIT, PassArrays
-from dpboost.losses.newton_loss import NewtonLoss
+from dpboost.losses.newton_loss import HESSIAN_UNIT, NewtonLoss, PassArrays
 from dpboost.losses.robust import RobustLoss
 from dpboost.losses.squared import SquaredLoss
-from dpboost.privacy.contribution import ContributionBound
+from dpboost.privacy.sensitivity.bound import ContributionBound
 
 # Typical deviation of labels around predictions, in half-widths of the range where they lie.
 START_SPREAD = 0.2

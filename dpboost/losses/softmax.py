@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpboost._kernels import predict
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError, check_integer
-from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
 from dpboost.losses.link_table import exponential_table
-from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.privacy.contribution import ContributionBound
+from dpboost.losses.newton_loss import HESSIAN_UNIT, SCORE_BITS, NewtonLoss, gradient_units
+from dpboost.privacy.sensitivity.bound import ContributionBound
 
 # A released share of a class is never taken for less, so that every start value is finite.
 LEAST_SHARE = 1e-4

@@ -13,15 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from dpboost._kernels import gradient
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import check_real, refuse
-from dpboost.losses.grid import (
+from dpboost.losses.newton_loss import (
     COUNT_UNIT,
     GRADIENT_ONE,
     SCORE_BITS,
+    NewtonLoss,
     filter_units,
     gradient_units,
 )
-from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.privacy.contribution import ContributionBound
+from dpboost.privacy.sensitivity.bound import ContributionBound
 
 MAGNITUDE_BITS = 50  # no label is further than 2^51 units from zero: sums are exact doubles
 LEAST_BITS = 10  # half-widths of fewer than 2^10 units are refused

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._utils.integer_units import to_integer_units
-from dpboost.losses import grid
-from dpboost.losses.grid import HESSIAN_UNIT
+from dpboost.losses import newton_loss
 from dpboost.losses.link_table import TABLE_BITS
-from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.privacy.contribution import ContributionBound
+from dpboost.losses.newton_loss import HESSIAN_UNIT, NewtonLoss
+from dpboost.privacy.sensitivity.bound import ContributionBound
 
 # No node of a table is larger, so that nothing overflows between two of them.
 LARGEST_NODE = 1 << 45
@@ -65,10 +64,10 @@ class Surface:
 
     def limits(self, gradient_limit: float) -> tuple[int, int]:
         """Return the least and the largest gradient under a clip, in units of 2^-16."""
-        clip = grid.gradient_units(gradient_limit)
+        clip = newton_loss.gradient_units(gradient_limit)
         if self.in_proportion:
             return -math.floor(-self.low * clip), math.floor(self.high * clip)
-        low, high = (math.ceil(side * grid.GRADIENT_ONE) for side in (-self.low, self.high))
+        low, high = (math.ceil(side * newton_loss.GRADIENT_ONE) for side in (-self.low, self.high))
         return -min(low, clip), min(high, clip)
 
 

@@ -29,9 +29,9 @@ from dpboost._utils.warnings import of_table, one_warning, warn_once, without_ad
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.windows import Window
-from dpboost.data.column_types import ColumnFacts
-from dpboost.data.containers import unpack
+from dpboost.data.columns import unpack
 from dpboost.data.evaluation_rows import is_training_set
+from dpboost.data.table import ColumnFacts
 from dpboost.data.users import read_users, sample_rows, take_rows
 from dpboost.estimators.cv_callbacks import (
     CVBooster,
@@ -60,8 +60,7 @@ from dpboost.model_selection.fold_rounds import (
 )
 from dpboost.model_selection.secret_folds import deal_folds
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.budget_split import DELTA_SHARE
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import DELTA_SHARE, PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.recording import note
 from dpboost.privacy.release_record import record_of_folds

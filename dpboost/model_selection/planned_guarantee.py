@@ -10,13 +10,13 @@ from dpboost._utils.validation import (
     check_real,
     refuse,
 )
+from dpboost.privacy.accounting import for_group
 from dpboost.privacy.exact_arithmetic import (
     PrivacyCost,
     as_budget,
     as_fraction,
     number_of,
 )
-from dpboost.privacy.group_privacy import for_group
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Recipe
 from dpboost.reporting.epsilon_explanation import EpsilonExplanation

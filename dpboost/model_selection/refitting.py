@@ -14,11 +14,11 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.windows import Window
-from dpboost.data.batches import is_batched
+from dpboost.data.columns import is_batched
 from dpboost.data.users import sample_rows, take_rows
 from dpboost.estimators.base import PrivateEstimator
 from dpboost.estimators.intake import PRIVACY_PARAMETERS, learned
-from dpboost.growing.training_rows import TrainingRows
+from dpboost.growing.boosting_loop import TrainingRows
 from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle

@@ -18,9 +18,8 @@ from dpboost.lightgbm.dataset import Dataset
 from dpboost.model_selection.cross_validation import cv
 from dpboost.model_selection.refitting import refit_leaves
 from dpboost.privacy.recording import Replaying, recording
-from dpboost.transcripts.call import Call
+from dpboost.transcripts.call import Call, GroupForm, LabelForm, NumbersForm, TableForm
 from dpboost.transcripts.encoding import DatasetParts, MissingObject, ModelText
-from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
 from dpboost.transcripts.transcript import Transcript
 
 _ESTIMATORS: dict[str, type] = {

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.special import gammaln, kve, logsumexp
 
 from dpboost._utils.validation import check_integer, check_real
-from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.group_privacy import GroupAccountant
+from dpboost.privacy.accounting import Accountant, GroupAccountant
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism
 from dpboost.privacy.noise_shares import MaskedShare

@@ -21,8 +21,14 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
-from dpboost.privacy.budget_split import DELTA_SHARE
-from dpboost.privacy.exact_arithmetic import ZERO, Epsilon, PrivacyCost, as_budget, as_fraction
+from dpboost.privacy.exact_arithmetic import (
+    DELTA_SHARE,
+    ZERO,
+    Epsilon,
+    PrivacyCost,
+    as_budget,
+    as_fraction,
+)
 from dpboost.privacy.ledger_records import (
     NO_CHARGE,
     ONE,
@@ -33,11 +39,11 @@ from dpboost.privacy.ledger_records import (
     added,
 )
 from dpboost.privacy.mechanisms import Mechanism
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.queries import Sensitive, _reveal
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.recording import new_outcomes
 from dpboost.privacy.remote import Release, RemoteSensitive
-from dpboost.privacy.sensitive import Sensitive, _reveal
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 __all__ = [
     "BudgetExceededError",
@@ -491,7 +497,9 @@ class Ledger:
             )
         if not isinstance(label, str) or not label:
             raise refuse("label", "Ledger.release", "a string that is not empty", label)
-        failure = as_fraction("delta", "Ledger.release", delta)
+        failure = delta
+        if not isinstance(failure, Fraction):
+            failure = as_fraction("delta", "Ledger.release", delta)
         if failure.numerator < 0:
             raise refuse("delta", "Ledger.release", "not negative", delta)
         bound = sensitive.bound(mechanism.needs)

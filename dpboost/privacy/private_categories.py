@@ -15,8 +15,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import CategoryCountQuery, RowHandle, store_of
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import CategoryCountQuery, RowHandle, Sensitive, store_of
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.privacy.stability_histogram import Name, NameCounts, StabilityHistogram
 

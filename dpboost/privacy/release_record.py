@@ -12,9 +12,14 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dpboost.privacy.accounting import LATTICE_DELTA, LATTICE_EPSILON, SMALLEST_SIGMA, Accountant
+from dpboost.privacy.accounting import (
+    LATTICE_DELTA,
+    LATTICE_EPSILON,
+    SMALLEST_SIGMA,
+    Accountant,
+    DerivedAccountant,
+)
 from dpboost.privacy.exact_arithmetic import number_of
-from dpboost.privacy.group_privacy import DerivedAccountant
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.ledger_records import ONE
 from dpboost.privacy.noise_shares import MaskedShare, share_sigma

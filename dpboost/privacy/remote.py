@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpboost.privacy.ledger_records import LedgerEntry
 from dpboost.privacy.mechanisms import Mechanism, Noise
-from dpboost.privacy.sensitive import Sensitive, SensitiveValueError
+from dpboost.privacy.queries import Sensitive, SensitiveValueError
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 #: ``draw(position, mechanism)`` returns what a mechanism makes of this process's part of the value

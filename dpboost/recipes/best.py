@@ -29,15 +29,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.growing.boosting_loop import BoostingLoop
+from dpboost.growing.boosting_loop import (
+    BoostingLoop,
+    EnsembleOfEnsembles,
+    Schedule,
+    Sequential,
+    bagged,
+)
 from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.feature_sampler import FeatureQueue
-from dpboost.growing.leaf_rules import LeafRules
 from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.refit_learner import RefitLearner, partitions_of
-from dpboost.growing.schedule import EnsembleOfEnsembles, Schedule, Sequential, bagged
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf
 from dpboost.growing.signal_rate import SignalRate
 from dpboost.losses import (
     GRADIENT_ONE,
@@ -66,11 +70,18 @@ from dpboost.recipes.best_rules import (
     rules_of,
     score_by_chance,
 )
-from dpboost.recipes.dpboost import step_limit
-from dpboost.recipes.hyperparameters import BoostingParameters, Given, contributions_of
-from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
+from dpboost.recipes.recipe import (
+    BoostingParameters,
+    Given,
+    PublicFacts,
+    Recipe,
+    Setting,
+    Terms,
+    contributions_of,
+    step_limit,
+)
+from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.column_scores import MOST_CELLS, cells_of
-from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
 from dpboost.trees.tree import Tree
 

@@ -27,21 +27,27 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpboost.growing.boosting_loop import BoostingLoop
+from dpboost.growing.boosting_loop import BoostingLoop, EnsembleOfEnsembles, Schedule, bagged
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.feature_sampler import AllowedFeatures
 from dpboost.growing.grower import LevelwiseGrower
 from dpboost.growing.monotone_leaves import MonotoneLeaves
-from dpboost.growing.schedule import EnsembleOfEnsembles, Schedule, bagged
 from dpboost.growing.selectors import PrivateArgmax
 from dpboost.growing.split_learner import LeafClip, SplitLearner
 from dpboost.losses import GRADIENT_UNIT, LogisticLoss, Loss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.budget_split import PREPARATION_SHARE, split_tree
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.exact_arithmetic import PREPARATION_SHARE, split_tree
 from dpboost.privacy.sensitivity import constants
-from dpboost.recipes.hyperparameters import BoostingParameters, Given
-from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
+from dpboost.privacy.sensitivity.bound import Neighbors
+from dpboost.recipes.recipe import (
+    BoostingParameters,
+    Given,
+    PublicFacts,
+    Recipe,
+    Setting,
+    Terms,
+    step_limit,
+)
 from dpboost.trees.gain import UNITS_PER_GAIN, GradientGain
 
 #: What the recipe sets itself: trees, their depth, and the shrinkage, which deals the rows too.
@@ -141,13 +147,6 @@ def build(setting: Setting) -> BoostingLoop:
         part=bagged(hyper.bagging_fraction),
     )
     return gradient_boosting(setting, schedule=schedule, clip_decay=hyper.learning_rate)
-
-
-def step_limit(max_delta_step: float | None, loss: Loss) -> float:
-    """Return the largest step of a leaf in the unit of the loss, for one of raw scores."""
-    if max_delta_step is None:
-        return math.inf
-    return max_delta_step / math.sqrt(loss.squared_step)
 
 
 def first_leaf(hyper: SplitParameters, bound: float, hessian: float) -> ClippedLeaf:

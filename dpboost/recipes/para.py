@@ -7,8 +7,7 @@ deviations of :mod:`dpboost.recipes.dpboost`; leaves are not clipped geometrical
 
 from __future__ import annotations
 
-from dpboost.growing.boosting_loop import BoostingLoop
-from dpboost.growing.schedule import HalfOfTheUnused, bagged
+from dpboost.growing.boosting_loop import BoostingLoop, HalfOfTheUnused, bagged
 from dpboost.recipes.dpboost import baseline, gradient_boosting
 from dpboost.recipes.recipe import Setting
 

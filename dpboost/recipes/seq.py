@@ -7,8 +7,7 @@ Sequential composition as section 4 of Li, Wu, Wen and He (AAAI 2020) takes it f
 
 from __future__ import annotations
 
-from dpboost.growing.boosting_loop import BoostingLoop
-from dpboost.growing.schedule import Sequential, bagged
+from dpboost.growing.boosting_loop import BoostingLoop, Sequential, bagged
 from dpboost.recipes.dpboost import baseline, gradient_boosting
 from dpboost.recipes.recipe import Setting
 

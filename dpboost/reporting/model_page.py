@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dpboost._utils.defaults import is_default
+from dpboost._utils.validation import is_default
 from dpboost.reporting.charts import drawing, line
 from dpboost.reporting.document import (
     Answers,

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpboost._utils.displays import data_frame
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.budget_split import DELTA_SHARE
+from dpboost.privacy.exact_arithmetic import DELTA_SHARE
 from dpboost.reporting.budget_bars import draw_bars, report_bars
 from dpboost.reporting.certificate import certificate
 from dpboost.reporting.certificate_page import certificate_document

@@ -25,7 +25,7 @@ _DATA = "data lifecycle management"
 _GOVERNANCE = "information governance"
 
 
-class Asked(NamedTuple):
+class CertificateItem(NamedTuple):
     """What an item of a certificate answers.
 
     Parameters
@@ -45,20 +45,30 @@ class Asked(NamedTuple):
 
 
 ASKED = (
-    Asked("claim", "the guarantee: epsilon, delta, mu, and the total", _EPSILON, _OUTPUT),
-    Asked("claim.unit", "who is protected, and the relation", _UNIT, _OUTPUT),
-    Asked("claim.releases", "every kind of release", _ALGORITHMS, _OUTPUT),
-    Asked("accounting", "every release with its noise, and how they add up", _EPSILON, _OUTPUT),
-    Asked("meaning", "what the best attacker reaches", _EPSILON, _OUTPUT),
-    Asked("identity", "the model, its library, version, build and date", _ALGORITHMS, _OUTPUT),
-    Asked("correctness", "proofs, exact arithmetic, source of noise, audit", _ALGORITHMS, ""),
-    Asked("trust_model", "who sees what", _TRUST, ""),
-    Asked("conditions", "what was declared, assumed or learned", _EPSILON, ""),
-    Asked("outside_the_guarantee", "what the guarantee does not cover", _SIDE, ""),
-    Asked("utility_and_bias", "scores, with intervals and by group", _UTILITY, ""),
-    Asked("data", "name and period of the data, file and hash of its schema", _COLLECTION, _DATA),
-    Asked("approval", "who approved the release, when, and why this epsilon", _ACCESS, _OUTPUT),
-    Asked("life", "refits, contact, legal basis, controller", _COLLECTION, _GOVERNANCE),
+    CertificateItem("claim", "the guarantee: epsilon, delta, mu, and the total", _EPSILON, _OUTPUT),
+    CertificateItem("claim.unit", "who is protected, and the relation", _UNIT, _OUTPUT),
+    CertificateItem("claim.releases", "every kind of release", _ALGORITHMS, _OUTPUT),
+    CertificateItem(
+        "accounting", "every release with its noise, and how they add up", _EPSILON, _OUTPUT
+    ),
+    CertificateItem("meaning", "what the best attacker reaches", _EPSILON, _OUTPUT),
+    CertificateItem(
+        "identity", "the model, its library, version, build and date", _ALGORITHMS, _OUTPUT
+    ),
+    CertificateItem(
+        "correctness", "proofs, exact arithmetic, source of noise, audit", _ALGORITHMS, ""
+    ),
+    CertificateItem("trust_model", "who sees what", _TRUST, ""),
+    CertificateItem("conditions", "what was declared, assumed or learned", _EPSILON, ""),
+    CertificateItem("outside_the_guarantee", "what the guarantee does not cover", _SIDE, ""),
+    CertificateItem("utility_and_bias", "scores, with intervals and by group", _UTILITY, ""),
+    CertificateItem(
+        "data", "name and period of the data, file and hash of its schema", _COLLECTION, _DATA
+    ),
+    CertificateItem(
+        "approval", "who approved the release, when, and why this epsilon", _ACCESS, _OUTPUT
+    ),
+    CertificateItem("life", "refits, contact, legal basis, controller", _COLLECTION, _GOVERNANCE),
 )
 
 

@@ -22,8 +22,8 @@ from dpboost.privacy.exact_arithmetic import (
     number_of,
 )
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.release_record import release_record
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 
 Fact = bool | int | float | str

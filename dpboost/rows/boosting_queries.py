@@ -1,17 +1,23 @@
-"""What boosting asks of rows. Proof: docs/proofs/leaf-sums.md."""
+"""What boosting asks of rows, and how one release of sums is divided between its two parts.
+
+Proofs: docs/proofs/integers.md and docs/proofs/leaf-sums.md.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.losses import Loss, QuantilesLoss
+from dpboost.losses.newton_loss import GRADIENT_ONE
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors, Sensitivity
+from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.rows.boosting_state import BoostingState
-from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.node_rows import NodeRows
 from dpboost.trees.gain import GradientGain
 from dpboost.trees.random_partition import Partition
@@ -118,3 +124,102 @@ class LevelScores:
     def evaluate(self, rows: BoostingState) -> Any:
         """Return the scores for all rows, an array or `ScoreRuns`."""
         return rows.nodes.scores(self.criterion)
+
+
+# Gradients are multiplied by this before the release, so that the smaller factor of the
+# hessians, which sets their share of the budget, is still a good integer.
+GRADIENT_FACTOR = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumScale:
+    """Integer factors that divide one release between gradient and hessian sums.
+
+    Parameters
+    ----------
+    gradient_limit : float
+        Public clip of a row's gradient, as the loss takes it.
+    gradient_reach : ContributionBound
+        How far the clipped gradients of a row go, in units of 2^-16.
+    hessian_reach : ContributionBound
+        How far the hessians of a row go, in units of ``hessian_unit``.
+    hessian_unit : float
+        Unit of the hessian grid.
+    hessian_share : float
+        Part of the release's budget that goes to hessians.
+    norm : {"l1", "l2"}
+        Norm of the noise: discrete Laplace or discrete Gaussian.
+    one_hessian : bool, default=False
+        Whether a row has the same hessian for every output, so that the released hessian sums of a
+        leaf are as many measurements of one number.
+    """
+
+    gradient_limit: float
+    gradient_reach: ContributionBound
+    hessian_reach: ContributionBound
+    hessian_unit: float
+    hessian_share: float
+    norm: str
+    one_hessian: bool = False
+
+    @classmethod
+    def of(cls, loss: Loss, *, gradient_limit: float, hessian_share: float, norm: str) -> SumScale:
+        """Return the scale of sums of a loss, whose rows reach as far as its proof says."""
+        return cls(
+            gradient_limit=gradient_limit,
+            gradient_reach=loss.gradient_reach(gradient_limit),
+            hessian_reach=loss.hessian_reach,
+            hessian_unit=loss.hessian_unit,
+            hessian_share=hessian_share,
+            norm=norm,
+            one_hessian=isinstance(loss, QuantilesLoss),
+        )
+
+    @cached_property
+    def hessian_factor(self) -> int:
+        """Factor of the hessians: it gives them their share of the squared (or plain) norm."""
+        odds = self.hessian_share / (1 - self.hessian_share)
+        gradient, hessian = self.gradient_reach, self.hessian_reach
+        if self.norm == "l1":
+            factor = odds * gradient.l1 / hessian.l1
+        else:
+            factor = math.sqrt(odds * gradient.squares / hessian.squares)
+        # Rounded, not exact: the share of the budget is a wish, and the bounds are computed from
+        # the factor that is used.
+        return max(1, round(GRADIENT_FACTOR * factor))
+
+    @property
+    def gradient_unit_value(self) -> float:
+        """What one released unit of a gradient sum is worth."""
+        return 1 / (GRADIENT_FACTOR * GRADIENT_ONE)
+
+    @property
+    def hessian_unit_value(self) -> float:
+        """What one released unit of a hessian sum is worth."""
+        return self.hessian_unit / self.hessian_factor
+
+    def scaled(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Multiply the sums of all leaves and outputs by their factors, in place.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (2, n_outputs, n_leaves), int64
+            Gradient sums and hessian sums.
+        """
+        # Integer factors keep the sums exact; a row is at most 2^16 units, and fewer than 2^31 rows
+        # leave 16 bits for a factor.
+        sums[0] *= GRADIENT_FACTOR
+        sums[1] *= self.hessian_factor
+        return sums
+
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, Sensitivity]:
+        """Return the L1 and L2 sensitivity of the vector."""
+        return newton_sums(*self._reaches, neighbors)
+
+    @cached_property
+    def _reaches(self) -> tuple[ContributionBound, ContributionBound]:
+        """Reaches of a row in units of the released vector."""
+        return (
+            self.gradient_reach.scaled(GRADIENT_FACTOR),
+            self.hessian_reach.scaled(self.hessian_factor),
+        )

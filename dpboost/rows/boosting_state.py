@@ -13,15 +13,14 @@ from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
 from dpboost.data.sparse import BinnedRows, dense_columns
 from dpboost.losses import LogisticLoss, Loss, SquaredLoss
-from dpboost.losses.grid import Lookup
+from dpboost.losses.newton_loss import Lookup
 from dpboost.privacy.randomness import RowCoins
 from dpboost.rows.node_rows import FewRows, NodeRows, whole_rows
 from dpboost.rows.round_columns import RoundColumns
-from dpboost.trees.bin_layout import Layout
+from dpboost.trees.bin_layout import Layout, Workspace
 from dpboost.trees.forest import Forest
 from dpboost.trees.random_partition import Partition
 from dpboost.trees.tree import Tree
-from dpboost.trees.workspace import Workspace
 
 ALL_ROWS = np.empty(0, dtype=np.int32)
 INIT_LIMIT = 1 << 52  # initial scores saturate there, in score units
@@ -223,7 +222,10 @@ class BoostingState:
         -------
         ndarray of shape (2, n_outputs, n_leaves), int64
         """
-        columns = dense_columns(self.bins, partition.features)
+        bins, features = self.bins, partition.features
+        columns = (
+            (bins, features) if isinstance(bins, np.ndarray) else dense_columns(bins, features)
+        )
         lookup = (*columns, partition.steps, partition.table)
         sums = np.empty((2, len(self.scores), partition.n_leaves), dtype=np.int64)
         if self.uses_all_rows:

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import constants
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.rows.class_node_rows import ClassRows
 
 #: What a row counts in a node with one histogram, in units; more in none.

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Mechanism, Noise
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import Query, RowHandle
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import Query, RowHandle, Sensitive
 from dpboost.privacy.sensitivity import impurities
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_queries import (
     CellSizes,

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
 from dpboost.losses import Loss
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import RowHandle, store_of
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import RowHandle, Sensitive, store_of
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import column_scores
 from dpboost.rows.boosting_state import BoostingState
 

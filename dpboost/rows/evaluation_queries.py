@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import to_integer_units
 from dpboost.privacy.exact_arithmetic import root_up
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
 #: Absolute errors are counted in cells that end at 2^0, 2^-1/2, 2^-1, ... of the label range.

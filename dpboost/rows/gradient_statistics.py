@@ -7,10 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import RowHandle, store_of
-from dpboost.privacy.sensitive import Sensitive
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.queries import RowHandle, Sensitive, store_of
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.rows.boosting_queries import LevelScores, NodeHistograms, NodeTotals
 from dpboost.rows.level_histograms import LevelHistograms
 from dpboost.trees.bin_layout import Layout

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
 from dpboost.data.sparse import BinnedRows
-from dpboost.losses.grid import GRADIENT_ONE
+from dpboost.losses.newton_loss import GRADIENT_ONE
 from dpboost.rows.row_attributes import WEIGHT_ONE
 from dpboost.rows.sorted_rows import SortedRows
 from dpboost.trees.split_candidates import Candidates

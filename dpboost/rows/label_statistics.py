@@ -8,13 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.losses.grid import GRADIENT_UNIT
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitive import Sensitive
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.losses.newton_loss import GRADIENT_UNIT
+from dpboost.privacy.queries import Sensitive
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
+from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.class_queries import check_nodes
 from dpboost.rows.label_node_rows import LabelRows
-from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.tree_statistics import TreeStatistics
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.gain import GradientGain

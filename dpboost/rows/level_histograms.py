@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import histogram
-from dpboost.trees.workspace import Workspace
+from dpboost.trees.bin_layout import Workspace
 
 
 class LevelHistograms:

@@ -9,9 +9,8 @@ from dpboost._kernels import histogram, partition, small_tree_gain, sparsegain
 from dpboost.data.sparse import BinnedRows, SparseBins, dense_columns
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.rows.level_histograms import LevelHistograms
-from dpboost.trees.bin_layout import Layout
+from dpboost.trees.bin_layout import Layout, Workspace
 from dpboost.trees.gain import SCORE_LIMIT, GradientGain
-from dpboost.trees.workspace import Workspace
 
 # With more rows than this, histograms that are kept for the siblings of the next level pay.
 MOST_ROWS = 24_000

@@ -1,10 +1,17 @@
-"""The rows of one site as they come: a table, labels and what goes with them."""
+"""The rows of one site before they are binned, and what is asked of labels before the first tree.
+
+A row whose label is not among the public classes takes no part, and a model of nothing but such
+rows looks like any other. Where there are classes, a question therefore has one coordinate more, at
+its end: the number of rows that take no part, each of which counts as one whatever its weight.
+
+It costs nothing. Proof: docs/proofs/start-value.md.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -14,15 +21,23 @@ from numpy.typing import NDArray
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
 from dpboost.data.batched_table import BatchedTable
+from dpboost.data.binner import Binner
 from dpboost.data.columns import object_number
 from dpboost.data.labels import encode_classes
+from dpboost.data.sparse import BinnedRows
 from dpboost.data.table import Table
-from dpboost.losses import Loss
+from dpboost.losses import Loss, MeanLoss, SquaredLoss
 from dpboost.privacy.private_categories import count_codes, count_values
 from dpboost.privacy.queries import SumQuery
-from dpboost.rows.encoded_rows import EncodedRows
-from dpboost.rows.row_attributes import RowExtras
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors, Sensitivity
+from dpboost.privacy.sensitivity.constants import counts, newton_sums
+from dpboost.rows.boosting_state import BoostingState
+from dpboost.rows.class_node_rows import ClassRows
+from dpboost.rows.label_node_rows import LabelRows
+from dpboost.rows.row_attributes import WEIGHT_ONE, RowExtras, Weighting
 from dpboost.schema import ResolvedSchema
+from dpboost.trees.bin_layout import Layout
+from dpboost.trees.split_candidates import Candidates
 
 # Largest category in a column of numbers.
 LARGEST_CODE = 65535
@@ -188,3 +203,274 @@ def _plain(value: Any) -> Any:
         number = object_number(value)
         return number if number is not None and math.isfinite(number) else None
     return value
+
+
+#: Commands by which rows go into bins, which are then all that is kept of them.
+BINNING = ("into_rounds", "into_classes", "into_labels")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EncodedRows:
+    """Private rows with labels on the grid of a loss.
+
+    Parameters
+    ----------
+    table : Table or None
+        None where only labels are asked for.
+    targets : ndarray of shape (n_rows,), int64
+        Labels on the grid.
+    present : ndarray of shape (n_rows,), bool
+        Rows with a label that counts.
+    indices : ndarray of shape (n_rows,), int64
+        Class of each row; zeros in a regression.
+    first_row : int, default=0
+        Number of the first row among the rows of all sites.
+    threads : Threads, optional
+        Of the kernels; one by default.
+    """
+
+    table: Table | None
+    targets: NDArray[np.int64]
+    present: NDArray[np.bool_]
+    indices: NDArray[np.int64]
+    extras: RowExtras
+    first_row: int = 0
+    threads: Threads = field(default_factory=lambda: Threads(1))
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that a kernel is to use now."""
+        return self.threads.now()
+
+    def weights(self, weighting: Weighting | None) -> NDArray[np.int32] | None:
+        """Return the weight of each row in units of 2^-16 of the largest one."""
+        if weighting is None:
+            return None
+        return self.extras.weight_units(weighting, self.indices, self.targets)
+
+    def bins(self, binner: Binner) -> BinnedRows:
+        """Return the bins of the table."""
+        assert self.table is not None
+        return binner.transform(self.table, self.n_threads)
+
+    def into_rounds(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BoostingState:
+        """Return the rows as boosting has them: in bins, with scores at their start.
+
+        Parameters
+        ----------
+        loss : Loss
+            With its start value.
+        """
+        return BoostingState(
+            self.bins(binner),
+            self.targets,
+            self.present,
+            loss,
+            Layout.of(binner),
+            self.threads,
+            weights=self.weights(weighting),
+            init_scores=self.extras.scores_for(loss.n_outputs),
+            first_row=self.first_row,
+        )
+
+    def into_classes(
+        self, binner: Binner, weighting: Weighting | None, candidates: Candidates, n_classes: int
+    ) -> ClassRows:
+        """Return the rows of public classes at the root of a tree that counts them."""
+        return ClassRows(
+            self.bins(binner),
+            to_integer_units(self.indices, 0, 255, dtype=np.uint8),
+            self.present,
+            n_classes=n_classes,
+            candidates=candidates,
+            threads=self.threads,
+            weights=self.weights(weighting),
+        )
+
+    def into_labels(
+        self, binner: Binner, loss: Loss, weighting: Weighting | None, candidates: Candidates
+    ) -> LabelRows:
+        """Return the rows at the root of a tree that adds up their labels, scaled to [-1, 1]."""
+        assert isinstance(loss, SquaredLoss)
+        return LabelRows(
+            self.bins(binner),
+            loss.scaled_labels(self.targets),
+            candidates=candidates,
+            threads=self.threads,
+            weights=self.weights(weighting),
+        )
+
+
+# One row, and a scaled label of one, in units of the released vector.
+ROW_UNITS = 2**18
+# Rows are added up in pieces: whole columns of helping numbers would come from fresh memory.
+ROWS_AT_ONCE = 2**14
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowCount:
+    """Number of rows that take part, or the sum of their weights.
+
+    Parameters
+    ----------
+    weighting : Weighting, optional
+        A row counts as its weight, in units of the largest one.
+    others : bool, default=False
+        Whether the rows that take no part are counted as well, at the end.
+    """
+
+    weighting: Weighting | None = None
+    others: bool = False
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / ROW_UNITS
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (1 + self.others,)
+
+    def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
+        """Count the rows of one place."""
+        found = np.zeros(self.shape, dtype=np.int64)
+        found[0] = sum(int(units.sum()) for _, _, units in _pieces(rows, self.weighting))
+        return with_others(found, rows) if self.others else found
+
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
+        """Return the sensitivity: a row is in one of the groups, with a weight of at most 1."""
+        return counts(neighbors, ROW_UNITS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PresentRows:
+    """Number of rows that take part, whatever their weights.
+
+    Proof: docs/proofs/counts.md.
+    """
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (1,)
+
+    def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
+        """Count the rows of one place."""
+        return np.array([np.count_nonzero(rows.present)], dtype=np.int64)
+
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
+        """Return the sensitivity: a row counts one."""
+        return counts(neighbors)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassSizes:
+    """Number of rows of each class, or the sums of their weights, and of those of no class.
+
+    Parameters
+    ----------
+    weighting : Weighting, optional
+        A row counts as its weight, in units of the largest one.
+    """
+
+    n_classes: int
+    weighting: Weighting | None = None
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / ROW_UNITS
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (self.n_classes + 1,)
+
+    def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
+        """Count the rows of one place."""
+        sizes = np.zeros(self.shape, dtype=np.int64)
+        for here, present, units in _pieces(rows, self.weighting):
+            np.add.at(sizes, rows.indices[here][present], units)
+        return with_others(sizes, rows)
+
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
+        """Return the sensitivity: a row is in one class or in none, with a weight of at most 1."""
+        return counts(neighbors, ROW_UNITS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MeanAndRows:
+    """Sum of the scaled labels of rows that take part, and their number.
+
+    Parameters
+    ----------
+    loss : MeanLoss
+        Scales labels to [-1, 1].
+    weighting : Weighting, optional
+        A row's part is multiplied by its weight, in units of the largest one, then rounded.
+    others : bool, default=False
+        Whether the rows that take no part are counted as well, at the end.
+    """
+
+    loss: MeanLoss
+    weighting: Weighting | None = None
+    others: bool = False
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit, in rows."""
+        return 1 / ROW_UNITS
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (2 + self.others,)
+
+    def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
+        """Sum over the rows of one place."""
+        sums = np.zeros(self.shape, dtype=np.int64)
+        for here, present, units in _pieces(rows, self.weighting):
+            scaled = self.loss.scaled_labels(rows.targets[here][present]) * units
+            scaled = to_integer_units(scaled, -ROW_UNITS, ROW_UNITS)
+            sums[:2] += (scaled.sum(), units.sum())
+        return with_others(sums, rows) if self.others else sums
+
+    def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
+        """Return the sensitivity: a row adds at most (1, 1), or 1 to those that take no part."""
+        reach = ContributionBound.single(ROW_UNITS)
+        return newton_sums(reach, reach, neighbors)
+
+
+def with_others(sums: NDArray[np.int64], rows: EncodedRows) -> NDArray[np.int64]:
+    """Write the number of rows that take no part, in units, into the last place."""
+    sums[-1] = ROW_UNITS * (len(rows.present) - np.count_nonzero(rows.present))
+    return sums
+
+
+def _pieces(
+    rows: EncodedRows, weighting: Weighting | None
+) -> Iterator[tuple[slice, NDArray[np.bool_], NDArray[np.int64]]]:
+    """Go through the rows in pieces that stay in the cache.
+
+    Yields
+    ------
+    here : slice
+    present : ndarray of bool
+        Which rows of the piece take part.
+    units : ndarray of int64
+        Weight of each that does, in units of the released vector.
+    """
+    weights = rows.weights(weighting)
+    for first in range(0, len(rows.present), ROWS_AT_ONCE):
+        here = slice(first, first + ROWS_AT_ONCE)
+        present = rows.present[here]
+        if weights is None:
+            units = np.full(np.count_nonzero(present), ROW_UNITS, dtype=np.int64)
+        else:
+            units = weights[here][present].astype(np.int64, casting="safe") * (
+                ROW_UNITS // WEIGHT_ONE
+            )
+        yield here, present, units

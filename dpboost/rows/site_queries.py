@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import impurities
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import check_array, check_nodes

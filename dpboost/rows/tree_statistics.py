@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import Query, RowHandle, SumQuery, store_of
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import Query, RowHandle, Sensitive, SumQuery, store_of
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import Candidates
 

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpboost._utils.dates import day_number, iso_text
 from dpboost._utils.files import write_atomically
 from dpboost._utils.json_text import parse_json
-from dpboost._utils.schema_checks import Category, check_text, refuse_yaml
+from dpboost._utils.schema_checks import Category, check_text, day_number, iso_text, refuse_yaml
 from dpboost._utils.validation import InvalidParameterError
 
 #: What a column may be; each with other words for it that dictionaries use.

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dpboost._utils.dates import column_in_days, is_date
 from dpboost._utils.displays import data_frame, html_table, text_table
 from dpboost._utils.files import write_atomically
 from dpboost._utils.json_text import parse_json
@@ -22,10 +21,12 @@ from dpboost._utils.schema_checks import (
     Column,
     borders_between_bins,
     by_column,
+    column_in_days,
     columns,
     distinct_values,
     from_pairs,
     interval,
+    is_date,
     label_range,
     refuse_yaml,
 )

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from dpboost._utils.dates import column_in_days, is_date
 from dpboost._utils.displays import aligned, data_frame, html_table
+from dpboost._utils.schema_checks import column_in_days, is_date
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import refuse
 

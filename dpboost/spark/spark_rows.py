@@ -17,8 +17,8 @@ from dpboost.cluster.partition_reader import PartFacts, Reader, Site
 from dpboost.cluster.partitioned_fit import fit_partitions, reader_of
 from dpboost.cluster.partitioned_rows import FitFailedError, PartitionedRows, Question
 from dpboost.privacy.queries import RowHandle
-from dpboost.spark.hub import Hub
 from dpboost.spark.task import Columns, Greeting, Work
+from dpboost.spark.task_hub import TaskHub
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import GivenRows
 from dpboost.training.request import FitRequest
@@ -37,11 +37,11 @@ class SparkRows(PartitionedRows):
 
     Parameters
     ----------
-    hub : Hub
+    hub : TaskHub
     sites : sequence of Site
     """
 
-    def __init__(self, hub: Hub, sites: Sequence[Site]) -> None:
+    def __init__(self, hub: TaskHub, sites: Sequence[Site]) -> None:
         super().__init__(sites)
         self._hub = hub
 
@@ -101,7 +101,7 @@ def _look(selected: Any, columns: Columns, reader: Reader) -> dict[int, PartFact
     greeting = Greeting(reader=reader, site=None, looks=True)
     with _hub(selected.sparkSession, lambda _: greeting) as hub:
         try:
-            selected.mapInArrow(Work(hub.gate, columns), _NOTHING).collect()
+            selected.mapInArrow(Work(hub.address, columns), _NOTHING).collect()
         except Exception as error:
             hub.fail(_why(error))
         hub.check()
@@ -141,21 +141,23 @@ def _check_slots(session: Any, n_partitions: int) -> None:
         )
 
 
-def _hub(session: Any, greeting: Callable[[int], Greeting]) -> Hub:
+def _hub(session: Any, greeting: Callable[[int], Greeting]) -> TaskHub:
     """Return a hub where the tasks of a session reach the driver."""
     settings = session.sparkContext.getConf()
     host = settings.get("spark.driver.host", "localhost")
     bind = settings.get("spark.driver.bindAddress", host)
-    return Hub(host, bind, int(settings.get(PORT, "0")), greeting)
+    return TaskHub(host, bind, int(settings.get(PORT, "0")), greeting)
 
 
 @contextmanager
-def _held(selected: Any, columns: Columns, greeting: Callable[[int], Greeting]) -> Iterator[Hub]:
+def _held(
+    selected: Any, columns: Columns, greeting: Callable[[int], Greeting]
+) -> Iterator[TaskHub]:
     """Have tasks hold all partitions until the hub is left."""
     context = selected.sparkSession.sparkContext
     tag = f"dpboost-{uuid4().hex}"
     with _hub(selected.sparkSession, greeting) as hub:
-        run = selected.mapInArrow(Work(hub.gate, columns), _NOTHING, barrier=True)
+        run = selected.mapInArrow(Work(hub.address, columns), _NOTHING, barrier=True)
 
         def work() -> None:
             context.addJobTag(tag)

@@ -15,8 +15,8 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.cluster.partition_reader import OTHER_ROWS, Part, Reader, Site
 from dpboost.cluster.partition_state import Cell, WorkerMessage, answer
 from dpboost.cluster.partitioned_rows import FitFailedError
-from dpboost.data.containers import unpack
-from dpboost.spark.hub import Gate, receive, send
+from dpboost.data.columns import unpack
+from dpboost.spark.task_hub import HubAddress, receive, send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class Work:
 
     Parameters
     ----------
-    gate : Gate
+    address : HubAddress
     columns : Columns
 
     Privacy
@@ -121,7 +121,7 @@ class Work:
     the driver alone, through the hub; an error that Spark would write into its logs goes there too.
     """
 
-    gate: Gate
+    address: HubAddress
     columns: Columns
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -129,7 +129,7 @@ class Work:
         from pyspark import TaskContext
 
         context: Any = TaskContext.get()
-        with self.gate.connect(context.partitionId()) as link:
+        with self.address.connect(context.partitionId()) as link:
             refused: Exception
             try:
                 self._talk(link, batches, context.partitionId(), context.cpus())

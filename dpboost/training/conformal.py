@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from dpboost.data.table import Table
 from dpboost.losses.softmax import MOST_CLASSES
-from dpboost.privacy.budget_split import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.held_out_rows import HeldOutRows, QuantileBalance
-from dpboost.training.continuation import Continuation
 from dpboost.training.fitted_model import FittedModel
+from dpboost.training.request import Continuation
 from dpboost.trees.calibration import Calibration
 from dpboost.trees.ensemble import Ensemble
 

@@ -9,11 +9,11 @@ from dpboost._utils.threads import effective_n_threads
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.recipe import Setting
-from dpboost.training.few_rows import expected_of
 from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.loss_choice import choose_loss, start_loss
 from dpboost.training.private_bins import ReleasedBins, release_bins
 from dpboost.training.released_warnings import (
+    expected_of,
     warn_after_trees,
     warn_before_trees,
     warn_of_declared,

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dpboost.growing.growth import Grown
 from dpboost.privacy.ledger import Ledger
-from dpboost.recipes.hyperparameters import Parameters
-from dpboost.recipes.recipe import Recipe, Setting
+from dpboost.recipes.recipe import Parameters, Recipe, Setting
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.training.public_schema import CompletedSchema
 from dpboost.training.request import FitRequest

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batched_table import BatchedTable, BinnedTable
-from dpboost.data.batches import Batches, is_batched
-from dpboost.data.column_types import ColumnFacts
+from dpboost.data.batches import Batches
+from dpboost.data.columns import is_batched
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
-from dpboost.data.table import Table, read_table
+from dpboost.data.table import ColumnFacts, Table, read_table
 from dpboost.data.users import read_users
 from dpboost.privacy.recording import note
 from dpboost.recipes.recipe import Recipe

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpboost._utils.threads import Threads, effective_n_threads
 from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.budgeting.holdout import HELD, TRAINED
-from dpboost.data.column_types import ColumnFacts
+from dpboost.data.table import ColumnFacts
 from dpboost.data.users import first_rows, sample_rows, take_rows
 from dpboost.privacy.ledger import Disjoint, Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle

@@ -20,9 +20,8 @@ from dpboost.data.feature_bins import N_CELLS, AffineBins, fine_cells
 from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.training.zoom import Zoom, zoom_of
 

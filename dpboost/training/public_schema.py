@@ -11,10 +11,16 @@ import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import PrivacyWarning, warn_user
-from dpboost.data.column_types import ColumnFacts
 from dpboost.data.feature_bins import EdgeBins
-from dpboost.privacy.budget_split import FitBudget, split_fit
-from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost, cost_of
+from dpboost.data.table import ColumnFacts
+from dpboost.privacy.exact_arithmetic import (
+    NO_COST,
+    Epsilon,
+    FitBudget,
+    PrivacyCost,
+    cost_of,
+    split_fit,
+)
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.private_bounds import magnitudes, release_bounds, release_magnitude
 from dpboost.privacy.private_categories import release_categories

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpboost._utils.warnings import warn_user
 from dpboost.data.feature_bins import AffineBins
@@ -24,12 +25,11 @@ from dpboost.losses import FractionalLabelLoss, LabelRangeLoss, LogLinkLoss, Los
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
 from dpboost.schema import ResolvedSchema
-from dpboost.training.few_rows import expected_of, listed, small_classes, within_noise
+from dpboost.training.loss_choice import SURE, SeenRows
 from dpboost.training.privacy_params import warn_of_budget, warn_of_delta
 from dpboost.training.private_bins import ReleasedBins
 from dpboost.training.public_schema import CompletedSchema
 from dpboost.training.request import FitRequest
-from dpboost.training.start_value import SURE, SeenRows
 
 #: Rounds times learning rate, as a part of the rule's, below which accuracy is lost: on Adult at
 #: epsilon 1 a quarter costs .004 of AUC, an eighth .007, a thirtieth .016.
@@ -329,3 +329,90 @@ def _start_at_an_end(
         and distance - deviation < (AT_A_BOUND if end else AT_ZERO)
         for distance, end in zip(distances, bounds, strict=True)
     )
+
+
+#: Below so many rows, and so many of a class, noise takes more than a little of the accuracy.
+ENOUGH_ROWS, ENOUGH_OF_CLASS = 1000, 100
+
+_ROWS = "docs/howto/few-rows.md"
+_CLASSES = "docs/howto/imbalanced-classes.md"
+
+
+def listed(classes: Sequence[Any]) -> str:
+    """Return classes as messages show them, the first ones of many."""
+    shown = ", ".join(map(repr, classes[:_MOST_LISTED]))
+    return f"{shown}, ..." if len(classes) > _MOST_LISTED else shown
+
+
+def expected_of(seen: SeenRows | None, classes: Sequence[Any], *, weighted: bool) -> list[str]:
+    """Return what is to be expected, a line with its cure for each reason.
+
+    Parameters
+    ----------
+    seen : SeenRows or None
+        Released; None where nothing was released yet.
+    classes : sequence
+        Public, in the order of the released sizes; empty in a regression.
+    weighted : bool
+        Whether rows have weights: released sums of weights are no numbers of rows.
+
+    Privacy
+    -------
+    Released numbers only.
+    """
+    if seen is None or weighted:
+        return []
+    lines = []
+    # Where rows take no part, their labels are to be mended first.
+    if seen.n_rows < ENOUGH_ROWS and not seen.some_take_no_part:
+        lines.append(
+            f"Few rows: about {_about(seen.n_rows)} by the released count, less than "
+            f"{ENOUGH_ROWS:,}. Expect a less accurate model than without privacy, and wide "
+            f"intervals of scores. Declare all bounds, categories and classes, use fewer columns, "
+            f"raise epsilon, or collect more rows: {_ROWS} has measured figures."
+        )
+    few = [
+        (classes[k], size)
+        for k, (size, noise) in enumerate(zip(seen.sizes, seen.noise_stddevs, strict=True))
+        if k < len(classes) and SURE * noise < size < ENOUGH_OF_CLASS
+    ]
+    if few:
+        counts = ", ".join(_about(size) for _, size in few[:_MOST_LISTED])
+        lines.append(
+            f"Few rows of class {listed([name for name, _ in few])}: about {counts} by the "
+            f"released count, less than {ENOUGH_OF_CLASS}. Expect probabilities that rank it less "
+            "well than without privacy, and predict() to return it seldom or never. Rank by "
+            f"predict_proba, raise epsilon, or join like classes: {_CLASSES} has measured figures."
+        )
+    return lines
+
+
+def within_noise(classes: Sequence[Any], noise_stddevs: Sequence[float]) -> list[str]:
+    """Return a line on declared classes whose released size is no more than noise, if any.
+
+    Parameters
+    ----------
+    classes : sequence
+        Those of them.
+    noise_stddevs : sequence of float
+        Standard deviation of the noise of each size.
+    """
+    if not classes:
+        return []
+    rows = SURE * max(noise_stddevs)
+    return [
+        f"The released count of class {listed(classes)} is within {SURE:g} standard deviations of "
+        f"its noise ({_about(rows)} rows): too few rows to be learned at this epsilon, or a label "
+        "that is spelled or typed otherwise in y. Check Schema(classes=...), or that dpboost.train "
+        f"has labels 0 to num_class - 1; if it is right, raise epsilon: {_CLASSES}."
+    ]
+
+
+def small_classes(sizes: NDArray[np.float64], noise_stddev: float) -> list[int]:
+    """Return positions of classes that noise alone could have made as large as they are."""
+    return [int(position) for position in np.flatnonzero(sizes <= SURE * noise_stddev)]
+
+
+def _about(n_rows: float) -> str:
+    """Write a released number of rows with two digits, as more of them are noise."""
+    return f"{float(f'{n_rows:.2g}'):,.0f}"

@@ -1,4 +1,4 @@
-"""What is asked of a fit, and what its inputs show in public."""
+"""What is asked of a fit, what its inputs show in public, and where scores of rows begin."""
 
 from __future__ import annotations
 
@@ -10,23 +10,31 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost._utils.warnings import of_table
 from dpboost.data.binner import Binner
-from dpboost.data.column_types import ColumnFacts
+from dpboost.data.table import ColumnFacts
 from dpboost.growing.growth import RoundCallback
 from dpboost.growing.monotone_leaves import check_ordered
+from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.losses import Loss
-from dpboost.privacy.budget_split import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, epsilon_of, number_of
+from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, divide, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.recording import note
-from dpboost.recipes.hyperparameters import Given, Parameters, constraints_of, on_columns
-from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
+from dpboost.recipes.recipe import (
+    Given,
+    Parameters,
+    PublicFacts,
+    Recipe,
+    Setting,
+    Terms,
+    constraints_of,
+    on_columns,
+)
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
-from dpboost.training.continuation import Continuation
 from dpboost.training.inputs import (
     Reading,
     check_kind,
@@ -35,12 +43,100 @@ from dpboost.training.inputs import (
     nominal_columns,
     note_labels,
 )
-from dpboost.training.noise_check import check_noise
-from dpboost.training.objective import Objective
-from dpboost.training.privacy_params import PrivacyRequest, warn_of_request, warn_of_sum
+from dpboost.training.objective import Objective, Weights
+from dpboost.training.privacy_params import (
+    PrivacyRequest,
+    check_noise,
+    warn_of_request,
+    warn_of_sum,
+)
 from dpboost.training.private_bins import released_columns
 from dpboost.training.public_schema import CompletedSchema, check_learnable, complete_schema
-from dpboost.training.weights import Weights
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Continuation:
+    """What a fit goes on from; public.
+
+    Parameters
+    ----------
+    scored : bool
+        Whether the user gives a score for each row.
+    earlier : EarlierModel or None
+        The released model whose predictions the scores are.
+    """
+
+    scored: bool = False
+    earlier: EarlierModel | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether scores begin elsewhere than at a released start value."""
+        return self.scored or self.continues
+
+    @property
+    def continues(self) -> bool:
+        """Whether another model is continued."""
+        return self.earlier is not None
+
+    @property
+    def report(self) -> PrivacyReport | None:
+        """The report of the other model."""
+        return None if self.earlier is None else self.earlier.report
+
+    def check_outputs(self, loss: Loss) -> None:
+        """Raise when the model to be continued has another number of raw scores a row.
+
+        Its objective may be another, as in LightGBM: raw scores go on, and the text has the new
+        one.
+        """
+        if self.earlier is not None and self.earlier.n_outputs != loss.n_outputs:
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model with as many raw scores a row "
+                f"as the objective {loss.objective or 'custom'!r} has. It has "
+                f"{self.earlier.n_outputs} in the place of {loss.n_outputs}."
+            )
+
+    def check_classes(self, classes: Sequence[Any]) -> None:
+        """Raise when the model to be continued has other classes, where its own are known."""
+        known = None if self.earlier is None else self.earlier.classes
+        if known is not None and list(known) != sorted(classes):
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model of the same classes: its own "
+                f"are {list(known)}."
+            )
+
+    def check_unit(self, neighbors: str, rows_per_user: int | None, owner: str) -> None:
+        """Raise when the budgets of a model and of its continuation would not add up.
+
+        Parameters
+        ----------
+        rows_per_user : int or None
+            Of the fit that continues it.
+        owner : str
+            For messages.
+        """
+        if self.report is None:
+            return
+        units = {
+            "neighbors": (self.report.neighbors, neighbors),
+            "rows_per_user": (self.report.rows_per_user, rows_per_user),
+        }
+        for name, (before, now) in units.items():
+            if before != now:
+                raise refuse(
+                    name,
+                    owner,
+                    f"{before!r} as in the report of init_model, so that the budgets add up",
+                    now,
+                )
+
+    @property
+    def facts(self) -> dict[str, bool | int | float | str]:
+        """Public facts for the report."""
+        if not self.scored or self.continues:
+            return {}
+        return {"initial scores": "an attribute of each row, or a public function of it"}
 
 
 class TrainingCallback(Protocol):

@@ -1,15 +1,22 @@
-"""The public side of a call: its arguments, and the forms of its rows."""
+"""The public side of a call: its arguments, and blank rows of the same form as its private ones.
+
+A replay calls the same function again. Where rows stood it gets rows that say nothing: the same
+columns and types, all cells missing or zero, each public class once.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
-from dpboost._utils.defaults import is_default
+from dpboost._utils.validation import InvalidParameterError, is_default
+from dpboost.data.batches import Batches
+from dpboost.data.columns import is_dataset, is_frame, unpack
 from dpboost.data.evaluation_rows import (
     TRAINING_ROWS,
     evaluation_pairs,
@@ -18,7 +25,257 @@ from dpboost.data.evaluation_rows import (
     without_training_rows,
 )
 from dpboost.schema import Schema
-from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
+
+
+class UnrecordableError(InvalidParameterError):
+    """A call cannot be replayed without objects that a transcript does not hold."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableForm:
+    """Columns and types of a table, public by assumption.
+
+    Parameters
+    ----------
+    container : str
+        ``"array"``, ``"frame"``, or the format of a sparse matrix.
+    dtypes : tuple of str
+        Of each column of a frame; else of all cells.
+    n_columns : int
+    names : tuple, optional
+        Of the columns of a frame or of a ``Dataset``.
+    ordered : tuple of int
+        Positions of the ordered categorical columns.
+    lists : mapping of int to tuple
+        Lists of categories that are public by assumption, by position.
+    batched : bool
+        Whether rows come in batches.
+    labeled, weighted : bool
+        Whether batches come with labels and with weights.
+    dataset : bool
+        Whether the table is in a ``lightgbm.Dataset``.
+    categorical, parameters : optional
+        Of the ``Dataset``.
+    """
+
+    container: str
+    dtypes: tuple[str, ...]
+    n_columns: int
+    names: tuple[Any, ...] | None = None
+    ordered: tuple[int, ...] = ()
+    lists: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    batched: bool = False
+    labeled: bool = False
+    weighted: bool = False
+    dataset: bool = False
+    categorical: Any = "auto"
+    parameters: Any = None
+
+    @classmethod
+    def of(cls, X: Any, *, lists: bool = False) -> TableForm:
+        """Return the form of a table.
+
+        Parameters
+        ----------
+        X : table, Batches or Dataset
+        lists : bool, default=False
+            Whether lists of categories of column types are public by assumption.
+
+        Raises
+        ------
+        UnrecordableError
+            For a container whose columns and types are not known.
+        """
+        if isinstance(X, Batches):
+            first = X.first
+            own = cls._of_rows(first.X, lists)
+            weighted = first.weight is not None
+            return replace(own, batched=True, labeled=X.labeled, weighted=weighted)
+        if "public_example" in vars(type(X)):  # of rows that lie elsewhere
+            X = X.public_example
+        if hasattr(X, "dask"):
+            if hasattr(X, "columns"):
+                from dask.dataframe.utils import make_meta
+
+                X = make_meta(X)
+            else:
+                X = np.zeros((1, X.shape[1]))
+        if is_dataset(X):
+            batches = getattr(X, "_batches", None)
+            own = cls.of(batches, lists=lists) if batches else cls._of_rows(unpack(X), lists)
+            names = X.feature_name
+            return replace(
+                own,
+                names=own.names if names is None or isinstance(names, str) else tuple(names),
+                categorical=X.categorical_feature,
+                parameters=X.params,
+                dataset=True,
+            )
+        return cls._of_rows(X, lists)
+
+    @classmethod
+    def _of_rows(cls, X: Any, lists: bool) -> TableForm:
+        X = unpack(X)
+        if is_frame(X):
+            return cls._of_frame(X, lists)
+        if scipy.sparse.issparse(X):
+            return cls(container=X.format, dtypes=(X.dtype.str,), n_columns=X.shape[1])
+        # Lists, and what only speaks NumPy's protocol, have no type: whole numbers are numbers.
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        dtype = getattr(X, "dtype", np.dtype(float))
+        if len(shape) != 2:
+            raise UnrecordableError(
+                f"The transcript of this call cannot hold the form of X, a {type(X).__name__}."
+            )
+        # Arrays of text hold numbers or are refused.
+        dtype = np.dtype(float) if dtype.kind not in "biufO" else dtype
+        return cls(container="array", dtypes=(dtype.str,), n_columns=shape[1])
+
+    @classmethod
+    def _of_frame(cls, X: Any, lists: bool) -> TableForm:
+        listed, ordered, dtypes = {}, [], []
+        for position, dtype in enumerate(X.dtypes):
+            dtypes.append(str(dtype))
+            if str(dtype) == "category":
+                if dtype.ordered:
+                    ordered.append(position)
+                if lists:
+                    listed[position] = tuple(dtype.categories.tolist())
+        return cls(
+            container="frame",
+            dtypes=tuple(dtypes),
+            n_columns=X.shape[1],
+            names=tuple(X.columns.tolist()),
+            ordered=tuple(ordered),
+            lists=listed,
+        )
+
+    def blank(self, n_rows: int, labels: Any = None) -> Any:
+        """Return a table of this form that says nothing.
+
+        Parameters
+        ----------
+        n_rows : int
+        labels : ndarray of shape (n_rows,), optional
+            For batches that come with labels.
+        """
+        rows = self._blank_rows(n_rows)
+        if not self.batched:
+            return rows
+        beside: list[Any] = [labels] if self.labeled else []
+        if self.weighted:
+            beside.append(np.ones(n_rows))
+        source = _OneBatch((rows, *beside) if beside else rows)
+        return source if self.dataset else Batches(source)
+
+    def _blank_rows(self, n_rows: int) -> Any:
+        shape = (n_rows, self.n_columns)
+        if self.container == "frame":
+            return self._blank_frame(n_rows)
+        if self.container == "array":
+            return np.zeros(shape, dtype=np.dtype(self.dtypes[0]))
+        return scipy.sparse.csr_matrix(shape, dtype=np.dtype(self.dtypes[0])).asformat(
+            self.container
+        )
+
+    def _blank_frame(self, n_rows: int) -> Any:
+        import pandas as pd
+
+        columns = []
+        for position, name in enumerate(self.dtypes):
+            dtype: Any = name
+            if name == "category":
+                listed = self.lists.get(position, ())
+                dtype = pd.CategoricalDtype(list(listed), ordered=position in self.ordered)
+            plain = name.startswith(("int", "uint", "bool", "float"))
+            cells = [0 if plain else None] * n_rows
+            columns.append(pd.Series(cells, dtype=dtype))
+        frame = pd.concat(columns, axis=1) if columns else pd.DataFrame(index=range(n_rows))
+        frame.columns = pd.Index(self.names, tupleize_cols=False)
+        return frame
+
+
+@dataclass(frozen=True)
+class _OneBatch:
+    """A batch that can be read again."""
+
+    batch: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.batch
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelForm:
+    """What is public of labels.
+
+    Parameters
+    ----------
+    classes : tuple, optional
+        Where they are declared or public by assumption.
+    text : bool
+        Whether labels are text.
+    """
+
+    classes: tuple[Any, ...] | None = None
+    text: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that hold every class once."""
+        return max(1, len(self.classes or ()))
+
+    def blank(self, n_rows: int) -> Any:
+        """Return labels that say nothing: the public classes in turn, or ones."""
+        values: Sequence[Any] = self.classes or (("a",) if self.text else (1,))
+        return np.array([values[row % len(values)] for row in range(n_rows)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumbersForm:
+    """What is public of weights, initial scores and ids of users: that they are there.
+
+    Parameters
+    ----------
+    kind : {"weight", "score", "user"}
+    width : int or None
+        Columns of a table of scores.
+    """
+
+    kind: str
+    width: int | None = None
+
+    @classmethod
+    def of(cls, values: Any, kind: str) -> NumbersForm | None:
+        """Return the form of an argument, None where it is not given."""
+        if values is None:
+            return None
+        shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
+        return cls(kind=kind, width=int(shape[1]) if len(shape) == 2 else None)
+
+    def blank(self, n_rows: int) -> Any:
+        """Return values that say nothing."""
+        if self.kind == "user":
+            return np.arange(n_rows)
+        shape = (n_rows,) if self.width is None else (n_rows, self.width)
+        return np.full(shape, 1.0 if self.kind == "weight" else 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupForm:
+    """What is public of the groups of rows: their names.
+
+    Parameters
+    ----------
+    names : tuple
+    """
+
+    names: tuple[Any, ...]
+
+    def blank(self, n_rows: int) -> Any:
+        """Return groups that say nothing, with their names."""
+        return np.array([self.names[0]] * n_rows), list(self.names)
+
 
 #: Arguments that hold private rows, in every function that is recorded.
 TABLES = ("X", "train_set")

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import is_frame
-from dpboost.data.containers import is_dataset, unpack
+from dpboost.data.columns import is_dataset, is_frame, unpack
 from dpboost.schema import DataDictionary, Schema
-from dpboost.transcripts.call import Call
-from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
+from dpboost.transcripts.call import Call, GroupForm, LabelForm, NumbersForm, TableForm
 
 
 class ModelText:

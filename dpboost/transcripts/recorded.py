@@ -8,7 +8,8 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from dpboost._utils.version import __version__
-from dpboost.data.batches import Batches, is_batched
+from dpboost.data.batches import Batches
+from dpboost.data.columns import is_batched
 from dpboost.data.declared_rows import Declaration, DeclaredRows, frame_of
 from dpboost.data.evaluation_rows import evaluation_pairs, same_rows
 from dpboost.privacy.recording import Recording, current, recording

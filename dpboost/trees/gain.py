@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import gain
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import constants
-from dpboost.privacy.sensitivity.bound import Sensitivity
-from dpboost.trees.bin_layout import Layout
-from dpboost.trees.workspace import Workspace
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
+from dpboost.trees.bin_layout import Layout, Workspace
 
 # Scores are counted in units of (g*^2 / c) / UNITS_PER_GAIN. A power of two divides both ends
 # of the interval [-3, 1] g*^2 / c in which one added row moves a score.

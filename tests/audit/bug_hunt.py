@@ -37,7 +37,7 @@ from dpboost.audit.rare_outcomes import rare_outcomes
 from dpboost.audit.refusals import telling_refusals
 from dpboost.audit.sampler_laws import sampler_laws
 from dpboost.audit.tree_audit import TREE_RECIPES, stale_tree_noise, tree_bank, tree_fit
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from tests.audit.planted_bugs import BUGS, PlantedBug
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE

@@ -9,10 +9,9 @@ import pytest
 
 from dpboost.audit.run_trace import Recorder
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitive
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 
 DELTA = Fraction(1, 10**5)
 

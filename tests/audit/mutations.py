@@ -19,30 +19,28 @@ import numpy as np
 from dpboost.audit import Violation, Witness, replay_witness, witnesses
 from dpboost.audit.boosting_audit import category_learner, stale_noise
 from dpboost.audit.delta_audit import lone_category
-from dpboost.growing import boosting_loop as loop
 from dpboost.growing import (
+    boosting_loop,
     clipped_leaves,
     column_choice,
     grower,
     partition_learner,
     selectors,
     split_learner,
-    training_rows,
 )
-from dpboost.privacy import ledger, mechanisms, private_bounds, sensitive
-from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.growing import boosting_loop as loop
+from dpboost.privacy import ledger, mechanisms, private_bounds, queries
 from dpboost.privacy.queries import store_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors
 from dpboost.rows import (
+    boosting_queries,
     boosting_state,
     column_scores,
     gradient_statistics,
-    newton_sums,
     node_rows,
     raw_rows,
-    start_queries,
 )
 from dpboost.training import fit, fitted_model, loss_choice, private_bins, public_schema, request
 from dpboost.trees import gain
@@ -220,24 +218,24 @@ def scale_from_exact_count():
 
 
 def norm_without_hessians():
-    original = newton_sums.newton_sums
-    return [(newton_sums, "newton_sums", lambda g, h, neighbors: original(g, ONE, neighbors))]
+    original = boosting_queries.newton_sums
+    return [(boosting_queries, "newton_sums", lambda g, h, neighbors: original(g, ONE, neighbors))]
 
 
 def leaf_sums_of_add_remove():
-    original = newton_sums.newton_sums
-    return [(newton_sums, "newton_sums", lambda g, h, neighbors: original(g, h, ADD))]
+    original = boosting_queries.newton_sums
+    return [(boosting_queries, "newton_sums", lambda g, h, neighbors: original(g, h, ADD))]
 
 
 def gradients_clipped_apart_from_noise():
-    original = training_rows.TreeRows.leaf_sums
+    original = boosting_loop.TreeRows.leaf_sums
 
     def leaf_sums(self, partition, scale, neighbors):
         looser = replace(scale, gradient_limit=2 * scale.gradient_limit)
         sums = original(self, partition, looser, neighbors)
         return sums.map(lambda values: values, bounds=scale.bounds(neighbors))
 
-    return [(training_rows.TreeRows, "leaf_sums", leaf_sums)]
+    return [(boosting_loop.TreeRows, "leaf_sums", leaf_sums)]
 
 
 def one_histogram_for_all():
@@ -248,8 +246,8 @@ def one_histogram_for_all():
 
 
 def start_of_add_remove():
-    original = start_queries.newton_sums
-    return [(start_queries, "newton_sums", lambda g, h, neighbors: original(g, h, ADD))]
+    original = raw_rows.newton_sums
+    return [(raw_rows, "newton_sums", lambda g, h, neighbors: original(g, h, ADD))]
 
 
 def histograms_of_add_remove():
@@ -333,10 +331,10 @@ def half_the_threshold():
 
 def every_row_among_those_of_no_class():
     def with_others(sums, rows):
-        sums[-1] = start_queries.ROW_UNITS * len(rows.present)
+        sums[-1] = raw_rows.ROW_UNITS * len(rows.present)
         return sums
 
-    return [(start_queries, "with_others", with_others)]
+    return [(raw_rows, "with_others", with_others)]
 
 
 def start_of_exact_rows():
@@ -352,19 +350,19 @@ def start_of_exact_rows():
 
 
 def order_of_exact_sums():
-    leaf_sums, order = training_rows.TreeRows.leaf_sums, partition_learner.PartitionLearner._order
+    leaf_sums, order = boosting_loop.TreeRows.leaf_sums, partition_learner.PartitionLearner._order
     seen = {}
 
     def remembered(self, partition, scale, neighbors):
         result = leaf_sums(self, partition, scale, neighbors)
-        seen["sums"] = sensitive._reveal(result)[0].astype(float)
+        seen["sums"] = queries._reveal(result)[0].astype(float)
         return result
 
     def mutated(self, feature, steps):
         order(self, feature, seen["sums"])
 
     return [
-        (training_rows.TreeRows, "leaf_sums", remembered),
+        (boosting_loop.TreeRows, "leaf_sums", remembered),
         (partition_learner.PartitionLearner, "_order", mutated),
     ]
 
@@ -501,7 +499,7 @@ def a_coin_for_every_tree():
         position._order = np.concatenate(members).astype(np.int32)
         position._starts = np.cumsum([0, *map(len, members)])
 
-    return [(training_rows.TrainingRows, "deal", deal)]
+    return [(boosting_loop.TrainingRows, "deal", deal)]
 
 
 def refill_after_the_filter():

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.privacy import sensitive
+from dpboost.privacy import queries
 from dpboost.privacy.ledger_records import NO_CHARGE
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.randomness import RowCoins
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.training.label_range import SeenRange
 from tests.audit.kernel_bugs import Wrapped
 from tests.audit.positions import found, planted
@@ -359,7 +359,7 @@ def _():
 
     def leaf_sums(self, partition, scale, neighbors):
         result = sums(self, partition, scale, neighbors)
-        seen["exact"] = sensitive._reveal(result)[0]
+        seen["exact"] = queries._reveal(result)[0]
         return result
 
     def moved(self, values):
@@ -492,7 +492,7 @@ def _():
 
     def leaf_sums(self, partition, scale, neighbors):
         result = sums(self, partition, scale, neighbors)
-        seen["hessians"] = sensitive._reveal(result)[1] * scale.hessian_unit_value
+        seen["hessians"] = queries._reveal(result)[1] * scale.hessian_unit_value
         return result
 
     def mutated(self, gradients, hessians, noise_stddev):
@@ -508,7 +508,7 @@ def _():
 
     def leaf_sums(self, partition, scale, neighbors):
         result = sums(self, partition, scale, neighbors)
-        exact = sensitive._reveal(result)
+        exact = queries._reveal(result)
         seen["sums"] = exact[0] * scale.gradient_unit_value, exact[1] * scale.hessian_unit_value
         return result
 
@@ -560,7 +560,7 @@ def _():
         seen["rows"] = self
 
     def probabilities(self, tree):
-        counts = sensitive._reveal(seen["rows"].class_counts(tree.growing.leaves))
+        counts = queries._reveal(seen["rows"].class_counts(tree.growing.leaves))
         few = counts.sum(axis=1, keepdims=True) < 5
         return of(self, replace(tree, counts=np.where(few, counts, tree.counts)))
 
@@ -708,7 +708,7 @@ def _():
         seen["rows"] = self
 
     def told(*arguments, **options):
-        sizes = sensitive._reveal(seen["rows"].sizes(np.zeros(1, dtype=np.int32)))
+        sizes = queries._reveal(seen["rows"].sizes(np.zeros(1, dtype=np.int32)))
         return {**facts(*arguments, **options), "rows at the root": int(sizes[0])}
 
     return [planted("statistics of a tree", remember), planted("facts of a tree", told)]

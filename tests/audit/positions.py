@@ -43,7 +43,7 @@ POSITIONS = {
     "training of an estimator": "dpboost.estimators.base:PrivateEstimator._train",
     # Rows
     "encoding of labels": "dpboost.rows.raw_rows:RawRows.encode_labels",
-    "binning of rows": "dpboost.rows.encoded_rows:EncodedRows.into_rounds",
+    "binning of rows": "dpboost.rows.raw_rows:EncodedRows.into_rounds",
     "squared labels": "dpboost.losses.squared:SquaredLoss.encode_labels",
     "weights of rows": "dpboost.rows.row_attributes:RowExtras.weight_units",
     "initial scores of rows": "dpboost.rows.row_attributes:RowExtras.scores_for",
@@ -52,10 +52,10 @@ POSITIONS = {
     "statistics of a tree": "dpboost.rows.class_statistics:ClassStatistics.__init__",
     # The loop
     "the boosting loop": "dpboost.growing.boosting_loop:BoostingLoop.boost",
-    "deal of rows": "dpboost.growing.training_rows:TrainingRows.deal",
-    "take of rows": "dpboost.growing.training_rows:TrainingRows.take",
-    "leaf sums": "dpboost.growing.training_rows:TreeRows.leaf_sums",
-    "values of leaves": "dpboost.growing.training_rows:TreeRows.add",
+    "deal of rows": "dpboost.growing.boosting_loop:TrainingRows.deal",
+    "take of rows": "dpboost.growing.boosting_loop:TrainingRows.take",
+    "leaf sums": "dpboost.growing.boosting_loop:TreeRows.leaf_sums",
+    "values of leaves": "dpboost.growing.boosting_loop:TreeRows.add",
     "learning of a tree": "dpboost.growing.split_learner:SplitLearner.learn",
     "steps of leaves": "dpboost.growing.shrunken_leaves:ShrunkenLeaf.steps",
     "gains of features": "dpboost.growing.partition_learner:split_gains",

@@ -17,7 +17,7 @@ from dpboost.audit.local_audit import local_reports
 from dpboost.audit.refusals import telling_refusals
 from dpboost.audit.released_surface import side_effects
 from dpboost.audit.sampler_laws import sampler_laws
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 
 @pytest.mark.parametrize("check", [sampler_laws, local_reports, telling_refusals, unfounded_claims])

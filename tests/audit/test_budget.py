@@ -10,7 +10,7 @@ import pytest
 from dpboost import Budget, DPTreeClassifier
 from dpboost.audit import replay_pair
 from dpboost.audit.tree_audit import tree_bank
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 PART = Fraction(1, 5)
 

@@ -14,7 +14,7 @@ from dpboost.audit import pair_of, replay_budget
 from dpboost.audit.budget_session import QUICK, audit_sessions, sessions
 from dpboost.audit.neighboring_pairs import Pair
 from dpboost.budgeting.claim import Claim
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -7,7 +7,7 @@ import pytest
 from dpboost import DPBoostRegressor
 from dpboost.audit import climb, estimator_fit
 from dpboost.audit.hill_climbing import largest_part
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from tests.audit.mutations import MUTATIONS
 
 SCHEMA = {"bounds": dict.fromkeys(range(3), (0, 1)), "label_bounds": (-1, 1)}

@@ -9,7 +9,7 @@ import pytest
 
 from dpboost import DPBoostRegressor
 from dpboost.audit import pair_of, replay_pair
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.quantiles import quantile_balance
 from dpboost.rows import held_out_rows
 from dpboost.training import local_fit

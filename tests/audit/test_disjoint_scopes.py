@@ -12,7 +12,7 @@ import pytest
 from dpboost import DPBoostRegressor, DPTreeClassifier
 from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.audit.disjoint_scopes import disjoint_scopes
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from tests.audit.positions import found, planted
 
 # An ordinary table: nothing about it is made for these bugs.

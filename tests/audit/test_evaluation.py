@@ -23,7 +23,7 @@ from dpboost.budgeting import open_budgets
 from dpboost.budgeting.budget import DisjointTable
 from dpboost.budgeting.budget_records import BudgetRecords
 from dpboost.budgeting.claim import Claim
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.quantiles import quantile_balance
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -14,7 +14,7 @@ from dpboost.audit.boosting_audit import ESTIMATORS, category_learner
 from dpboost.audit.delta_audit import lone_category
 from dpboost.audit.released_surface import overhear
 from dpboost.audit.run_trace import KernelCall, TracedRelease
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.training import public_schema
 from dpboost.training.public_schema import ASSUMPTIONS

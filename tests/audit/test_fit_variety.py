@@ -14,10 +14,10 @@ from dpboost.audit.fit_variety import OBJECTIVES, other_cases
 from dpboost.audit.hockey_stick import delta_of
 from dpboost.audit.parts import LARGE_EPSILON
 from dpboost.audit.recipe_audit import replay_cases
-from dpboost.growing.order_of_sums import OrderOfSums
+from dpboost.growing.boosting_loop import OrderOfSums
 from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import store_of
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.training.objective import OF_TASK
 
 SETTINGS = [

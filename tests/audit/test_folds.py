@@ -14,8 +14,8 @@ from dpboost import Budget, DPTreeClassifier, SecretKFold
 from dpboost.audit import pair_of, replay_budget
 from dpboost.budgeting.claim import Claim
 from dpboost.model_selection import fold_metrics as folds
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import RowCoins
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.training.privacy_params import PrivacyRequest
 
 pytestmark = pytest.mark.filterwarnings("ignore")

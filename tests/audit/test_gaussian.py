@@ -18,7 +18,7 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 UNITS = 2**16
 X, Y = np.zeros((7, 1)), np.zeros(7)

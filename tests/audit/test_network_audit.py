@@ -20,7 +20,7 @@ from dpboost.federated.secagg.keys import PairwiseMasks
 from dpboost.federated.training.session_run import Result
 from dpboost.privacy.noise_shares import MaskedShare
 from dpboost.rows.evaluation_queries import ErrorSums, ScoreLabelCounts
-from dpboost.rows.start_queries import RowCount
+from dpboost.rows.raw_rows import RowCount
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

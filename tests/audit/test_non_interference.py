@@ -31,11 +31,10 @@ from dpboost.audit.recorded_calls import (
     recorded_calls,
     regressor,
 )
-from dpboost.data.column_types import ColumnFacts
+from dpboost.data.table import ColumnFacts
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import store_of
+from dpboost.privacy.queries import _reveal, store_of
 from dpboost.privacy.recording import ReplayError
-from dpboost.privacy.sensitive import _reveal
 from dpboost.training import conformal, local_fit, private_stopping, public_schema
 from dpboost.training import fit as fit_module
 from dpboost.training.label_range import LabelRange

@@ -14,7 +14,7 @@ from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.audit.neighboring_pairs import pair_of
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.released_surface import overhear
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 DELTA = 1e-6
 # So many rows that the start value is not released a second time.
@@ -149,7 +149,7 @@ def test_a_weight_that_is_not_clipped_is_found(monkeypatch):
 
 def test_a_bound_of_gradients_that_does_not_hold_is_found(monkeypatch):
     from dpboost.losses.tabulated import TabulatedLoss
-    from dpboost.privacy.contribution import ContributionBound
+    from dpboost.privacy.sensitivity.bound import ContributionBound
 
     monkeypatch.setattr(
         TabulatedLoss, "gradient_reach", lambda self, clip: ContributionBound.single(20_000)

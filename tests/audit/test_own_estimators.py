@@ -11,7 +11,7 @@ import pytest
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.audit import audit_estimator, outside_pairs, replay_estimator, replay_recipe
 from dpboost.losses import custom
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import BEST
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -9,8 +9,8 @@ import pytest
 
 from dpboost._utils.threads import Threads
 from dpboost.audit.pooled_rows import Sites
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import Sensitive
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import ClassCounts, NodeSizes
 from dpboost.rows.site_queries import SplitScores

@@ -14,8 +14,8 @@ import pytest
 from dpboost.audit.fit_variety import other_cases
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.audit.public_numbers import CHECK, first_difference, hearing
-from dpboost.growing.split_gains import value_gains
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.growing.shrunken_leaves import value_gains
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.trees.constraints import Constraints
 from tests.audit.planted_bugs import BUGS
 
@@ -30,7 +30,7 @@ def calls_of(function, *arguments):
 def test_numbers_of_public_functions_are_told_apart():
     values = np.arange(4.0)
     found = calls_of(value_gains, values, 0.0)
-    assert found[0][0] == "dpboost.growing.split_gains.value_gains"
+    assert found[0][0] == "dpboost.growing.shrunken_leaves.value_gains"
     assert first_difference(found, calls_of(value_gains, values.copy(), 0.0)) is None
     for other in ((values + [0, 0, 0, 1e-12], 0.0), (values, 1e-300), (values[:2], 0.0)):
         assert first_difference(found, calls_of(value_gains, *other)) == 0

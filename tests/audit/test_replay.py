@@ -21,8 +21,8 @@ from dpboost.audit import (
 from dpboost.audit.boosting_audit import ESTIMATORS, bank, deltas, stale_noise
 from dpboost.audit.run_trace import Recorder
 from dpboost.audit.witnesses import DELTA
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import clipped_leaf
 from dpboost.recipes import ALGORITHMS
 

@@ -10,8 +10,7 @@ import pytest
 from dpboost import DPBoostClassifier
 from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.losses import SoftmaxLoss
-from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors
 
 N_CLASSES = 4
 DELTA = 1e-6

@@ -11,7 +11,7 @@ from dpboost import Budget, DPBoostRegressor
 from dpboost.audit import pair_of, replay_budget
 from dpboost.budgeting.claim import STOPPING_SHARE, Claim
 from dpboost.privacy.ledger import NO_CHARGE
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows import loss_change
 from dpboost.rows.loss_change import LossChange
 from dpboost.training import private_stopping

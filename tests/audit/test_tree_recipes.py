@@ -16,7 +16,7 @@ from dpboost.audit.tree_audit import (
     tree_fit,
 )
 from dpboost.audit.tree_witnesses import number_witnesses
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 EACH = pytest.mark.parametrize("recipe", TREE_RECIPES)
 RELATIONS = pytest.mark.parametrize("neighbors", list(Neighbors))

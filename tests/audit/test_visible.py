@@ -18,7 +18,7 @@ from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost._utils import progress
 from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.audit.boosting_audit import ESTIMATORS, bank, estimator_of
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 
 FORMS = {

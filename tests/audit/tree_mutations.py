@@ -25,10 +25,9 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants, impurities
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.recipes.single_tree import (
     dp_topdown,
@@ -36,9 +35,9 @@ from dpboost.recipes.single_tree import (
     noisy_counts,
     noisy_histograms,
 )
+from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.class_queries import ClassCounts, ClassHistograms, GroupedCells, NodeSizes
 from dpboost.rows.class_statistics import ClassStatistics
-from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.row_attributes import RowExtras
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE

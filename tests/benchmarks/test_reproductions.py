@@ -32,7 +32,7 @@ from benchmarks.reproductions.friedman_schuster.synthetic import (
     single_split,
 )
 from benchmarks.reproductions.read_once import Divided
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.single_tree.noisy_histograms import SavingParameters
 from dpboost.rows.site_queries import ImpurityBounds
 from dpboost.trees.constraints import Constraints  # noqa: E402

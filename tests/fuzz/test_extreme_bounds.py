@@ -22,7 +22,7 @@ from dpboost import (
 )
 from dpboost._utils.schema_checks import LARGEST_BOUND, LEAST_WIDTH
 from dpboost.audit import pair_of, replay_pair
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from tests.fuzz.test_fit import check_model, released  # noqa: F401
 
 # Beyond the limits: to be refused, whatever else is asked for.

@@ -31,13 +31,12 @@ from dpboost.losses.robust import RobustLoss
 from dpboost.losses.several_quantiles import QuantilesLoss
 from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
-from dpboost.rows.boosting_queries import LeafSums
+from dpboost.privacy.sensitivity.bound import Neighbors
+from dpboost.rows.boosting_queries import LeafSums, SumScale
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import CellSizes, ClassCounts, ClassHistograms, NodeSizes
-from dpboost.rows.encoded_rows import EncodedRows
 from dpboost.rows.evaluation_queries import (
     BinCounts,
     ErrorCells,
@@ -51,9 +50,8 @@ from dpboost.rows.held_out_rows import HeldOutRows, QuantileBalance
 from dpboost.rows.label_node_rows import LabelRows
 from dpboost.rows.label_statistics import LabelTotals
 from dpboost.rows.loss_change import LossChange, TwiceJudged
-from dpboost.rows.newton_sums import SumScale
+from dpboost.rows.raw_rows import ClassSizes, EncodedRows, MeanAndRows, PresentRows, RowCount
 from dpboost.rows.row_attributes import RowExtras, Weighting
-from dpboost.rows.start_queries import ClassSizes, MeanAndRows, PresentRows, RowCount
 from dpboost.training.private_bins import FineCounts
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.random_partition import PartitionGrid

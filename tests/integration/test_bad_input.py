@@ -11,7 +11,7 @@ from scipy import sparse
 
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Terms
 

@@ -43,7 +43,7 @@ def without(absent, statement):
         (("pyarrow",), "import dpboost.spark", "spark"),
         (
             ("pandas",),
-            "import dpboost.data.containers as c; c._pandas('pyarrow')",
+            "import dpboost.data.columns as c; c._pandas('pyarrow')",
             "pandas",
         ),
     ],

@@ -151,7 +151,7 @@ def test_the_table_of_ranges_has_every_parameter_of_ours():
     import lightgbm
     from parameter_ranges import rows
 
-    from dpboost.recipes.hyperparameters import DOMAINS
+    from dpboost.recipes.recipe import DOMAINS
 
     listed = {name: (given, default) for name, given, default, _ in rows()}
     of_lightgbm = set(inspect.signature(lightgbm.LGBMClassifier.__init__).parameters)

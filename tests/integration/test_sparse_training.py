@@ -13,7 +13,7 @@ from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.audit import pair_of, replay_pair
 from dpboost.data.table import read_table
 from dpboost.growing.boosting_loop import BoostingLoop
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.training import local_fit
 

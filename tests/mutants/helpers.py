@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.stability_histogram import NameCounts
 
 

@@ -179,8 +179,8 @@ def _comparison(node: ast.AST) -> ast.AST | None:
     return None
 
 
-_GATE = ("ledger", "accounting", "group_privacy", "stability_histogram", "private_bounds")
-_FORMULAS = ("accounting", "exact_arithmetic", "group_privacy", "mechanisms")
+_GATE = ("ledger", "accounting", "stability_histogram", "private_bounds")
+_FORMULAS = ("accounting", "exact_arithmetic", "mechanisms")
 #: Name of a rule, where it is applied, and the change.
 RULES: dict[str, tuple[tuple[str, ...], Change]] = {
     "halve a sensitivity": (ROOMS, _sensitivity),

@@ -11,9 +11,9 @@ import pytest
 from dpboost._utils.threads import Threads
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.gradient_statistics import NodeStatistics

@@ -226,6 +226,39 @@ def test_a_planted_import_by_name_is_found():
     assert imported_by_name(source) == {"dpboost", "?"}
 
 
+# Folders that hold what another folder holds, for rows that lie elsewhere, under the same name.
+MIRRORS = ("dask", "federated", "local", "spark")
+MIRRORED = {"cross_validation.py", "estimators.py", "evaluation.py", "fit.py"}
+
+
+def twins(sources: dict[str, str]) -> dict[str, list[str]]:
+    """Return file names and public class names that mean two things, with their files."""
+    found: dict[str, list[str]] = {}
+    for path, source in sorted(sources.items()):
+        room, name = path.split("/")[0], path.split("/")[-1]
+        special = name in ("__init__.py", "__main__.py")
+        if not special and not (room in MIRRORS and name in MIRRORED):
+            found.setdefault(name, []).append(path)
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(path)
+    return {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
+def test_every_name_is_one_thing():
+    sources = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in MODULES.values()}
+    assert twins(sources) == {}
+
+
+def test_planted_twins_are_found():
+    sources = {"rows/sums.py": "class Sum: ...", "trees/sums.py": "class _Own: ..."}
+    assert twins(sources) == {"sums.py": ["rows/sums.py", "trees/sums.py"]}
+    sources = {"rows/sums.py": "class Sum: ...", "trees/tree.py": "class Sum: ..."}
+    assert twins(sources) == {"Sum": ["rows/sums.py", "trees/tree.py"]}
+    mirrored = {"dask/fit.py": "class _Own: ...", "training/fit.py": "class _Own: ..."}
+    assert twins(mirrored) == {}
+
+
 def test_the_root_is_small():
     assert len(list(PACKAGE.glob("*.py"))) <= MOST_AT_THE_ROOT
 

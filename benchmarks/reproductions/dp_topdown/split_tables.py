@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from dpboost.growing.single_tree_growth import SingleTree
     from dpboost.privacy.exact_arithmetic import PrivacyCost
     from dpboost.privacy.ledger import Ledger
-    from dpboost.privacy.neighbors import Neighbors
-    from dpboost.privacy.sensitivity.bound import Sensitivity
+    from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
     from dpboost.recipes.recipe import Setting
     from dpboost.rows.class_node_rows import ClassRows
     from dpboost.rows.class_statistics import ClassStatistics

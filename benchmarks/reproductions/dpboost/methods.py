@@ -20,8 +20,7 @@ from benchmarks.problems.problem import take
 from benchmarks.reproductions.dpboost import published
 from benchmarks.reproductions.dpboost.sets import Data
 from dpboost.data.table import read_table
-from dpboost.growing.boosting_loop import BoostingLoop
-from dpboost.growing.schedule import EnsembleOfEnsembles
+from dpboost.growing.boosting_loop import BoostingLoop, EnsembleOfEnsembles
 from dpboost.recipes.dpboost import DPBOOST, gradient_boosting
 from dpboost.recipes.recipe import Setting
 

@@ -19,9 +19,8 @@ from benchmarks.reproductions.federated_trees.sites import HeldOutRows, PooledRo
 from benchmarks.reproductions.fits import Paper, Piece, measured
 from dpboost.growing.histogram_saving import SavedHistograms
 from dpboost.growing.single_tree_growth import SingleTree
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import impurities
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.recipes.recipe import Setting
 from dpboost.recipes.single_tree.noisy_histograms import HISTOGRAMS_SAVING, build_saving
 from dpboost.rows.site_queries import ImpurityBounds

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from benchmarks.reproductions.read_once import Remembered, tree_request
 from dpboost import NotPrivateWarning, Schema
 from dpboost.audit.pooled_rows import Sites
-from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
-from dpboost.data.table import read_table
+from dpboost.data.table import ColumnFacts, read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.queries import RowHandle, SumQuery, carry_out
 from dpboost.recipes.recipe import Recipe

@@ -31,17 +31,17 @@ from dpboost.privacy.accounting import (
     GDPAccountant,
     PureAccountant,
     ZCDPAccountant,
+    for_group,
+    for_part,
 )
 from dpboost.privacy.exact_arithmetic import Epsilon, as_budget, as_fraction, epsilon_of
-from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.schema import Schema
-from dpboost.training.continuation import Continuation
-from dpboost.training.objective import Objective
+from dpboost.training.objective import WEIGHT_PARAMETERS, Objective, Weights
 from dpboost.training.privacy_params import MOST_ROWS_PER_USER, warn_of_terms
-from dpboost.training.weights import WEIGHT_PARAMETERS, Weights
+from dpboost.training.request import Continuation
 
 ACCOUNTANTS: dict[str, type[Accountant]] = {
     "pure": PureAccountant,

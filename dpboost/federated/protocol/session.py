@@ -28,11 +28,11 @@ from dpboost.federated.secagg.release_masks import statement
 from dpboost.privacy.ledger import Ledger, Release
 from dpboost.privacy.ledger_records import LedgerEntry
 from dpboost.privacy.mechanisms import Mechanism
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.noise_shares import check_shared
 from dpboost.privacy.queries import Query, carry_out
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.remote import Draw, RemoteSensitive
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_queries import branch_of
 from dpboost.trees.random_partition import Partition
 

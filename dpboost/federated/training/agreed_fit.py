@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.data.column_types import ColumnFacts
+from dpboost.data.table import ColumnFacts
 from dpboost.evaluating.evaluate import release_figures
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.gate import Gate
@@ -30,16 +30,14 @@ from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.best_rules import LEAST_COLUMNS
-from dpboost.recipes.hyperparameters import constraints_of
-from dpboost.recipes.recipe import Recipe, Setting
+from dpboost.recipes.recipe import Recipe, Setting, constraints_of
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, lightgbm_name
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel, with_facts
-from dpboost.training.noise_check import check_noise
-from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.privacy_params import PrivacyRequest, check_noise
 from dpboost.training.request import FitRequest, Inputs
 from dpboost.trees.bin_layout import Layout
 

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import LARGEST_UNITS, to_integer_units
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
+from dpboost.growing.boosting_loop import TreeRows
 from dpboost.growing.grower import grow_complete
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf
-from dpboost.growing.split_gains import split_gains
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf, split_gains
 from dpboost.growing.split_learner import SplitLearner
-from dpboost.growing.training_rows import TreeRows
 from dpboost.losses import GRADIENT_UNIT
-from dpboost.privacy.budget_split import split_tree
-from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_epsilon
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_epsilon, split_tree
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.queries import RowHandle

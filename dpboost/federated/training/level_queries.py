@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.losses import GRADIENT_UNIT
-from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.rows.boosting_state import BoostingState

@@ -12,14 +12,14 @@ import re
 from dataclasses import dataclass
 
 from dpboost._utils.json_text import parse_json
-from dpboost.lightgbm.model_text.footer import (
+from dpboost.lightgbm.model_text.parser import TreeBlock, check_tree
+from dpboost.lightgbm.model_text.syntax import FLOAT, INTEGER, Entries, ModelTextError
+from dpboost.lightgbm.model_text.writer import (
     KEPT_KEY,
     PANDAS_KEY,
     PARAMETER_LINE,
     REPORT_KEY,
 )
-from dpboost.lightgbm.model_text.parser import TreeBlock, check_tree
-from dpboost.lightgbm.model_text.syntax import FLOAT, INTEGER, Entries, ModelTextError
 
 __all__ = ["ModelTextError", "check_model_text"]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+import numbers
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.lightgbm.model_text.footer import pandas_line, parameter_lines, report_line
-from dpboost.lightgbm.model_text.splits import check_code
-from dpboost.lightgbm.model_text.trees import tree_blocks
+from dpboost.lightgbm.model_text.trees import check_code, tree_blocks
 
 if TYPE_CHECKING:
     from dpboost.data.binner import Binner
     from dpboost.trees.ensemble import Ensemble
     from dpboost.trees.tree import Tree
+
 
 _JSON_CHARACTERS = frozenset('",:[]{}\\')
 _OBJECTIVE = re.compile(r"[a-z0-9_:. +-]*")
@@ -160,3 +162,174 @@ def _importances(trees: Sequence[Tree], names: Sequence[str]) -> str:
     order = used[np.argsort(-n_splits[used], kind="stable")]
     counted = zip(order.tolist(), n_splits[order].tolist(), strict=True)
     return "".join(f"{names[feature]}={n}\n" for feature, n in counted)
+
+
+REPORT_KEY = "dpboost:"
+PANDAS_KEY = "pandas_categorical:"
+# LightGBM keeps the lines of the parameters block when it loads a text, and writes them when it
+# saves one. What it reads of this line is a parameter without a value, which it passes over.
+KEPT_KEY = "[dpboost: ]:"
+_PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.,-]+")
+# Signs or factors of features, or lists of their positions.
+_NUMBER = r"-?\d+(\.\d+)?(e[+-]?\d+)?"
+_NUMBERS = re.compile(rf"{_NUMBER}(,{_NUMBER})*|\[\d+(,\d+)*\](,\[\d+(,\d+)*\])*")
+# LightGBM turns the values into JSON without escaping anything.
+PARAMETER_LINE = re.compile(r'\[([a-z][a-z0-9_]*): ([^"\\\x00-\x1f\x7f]*)\]')
+
+# LightGBM reads a value by the type it knows for the name, and prints a line for a name that it
+# does not know. Paths, machines and seeds are left out: they do not belong in a released file.
+PARAMETER_TYPES: dict[str, type] = {
+    "boosting": str,
+    "objective": str,
+    "data_sample_strategy": str,
+    "num_iterations": int,
+    "learning_rate": float,
+    "num_leaves": int,
+    "max_depth": int,
+    "max_bin": int,
+    "min_data_in_leaf": int,
+    "min_data_in_bin": int,
+    "min_sum_hessian_in_leaf": float,
+    "min_gain_to_split": float,
+    "bagging_fraction": float,
+    "pos_bagging_fraction": float,
+    "neg_bagging_fraction": float,
+    "bagging_freq": int,
+    "feature_fraction": float,
+    "feature_fraction_bynode": float,
+    "feature_contri": list,
+    "extra_trees": bool,
+    "early_stopping_round": int,
+    "max_delta_step": float,
+    "lambda_l1": float,
+    "lambda_l2": float,
+    "path_smooth": float,
+    "drop_rate": float,
+    "max_drop": int,
+    "skip_drop": float,
+    "uniform_drop": bool,
+    "max_cat_to_onehot": int,
+    "use_missing": bool,
+    "zero_as_missing": bool,
+    "boost_from_average": bool,
+    "reg_sqrt": bool,
+    "sigmoid": float,
+    "alpha": float,
+    "fair_c": float,
+    "poisson_max_delta_step": float,
+    "tweedie_variance_power": float,
+    "is_unbalance": bool,
+    "monotone_constraints": list,
+    "interaction_constraints": list,
+    "scale_pos_weight": float,
+    "num_class": int,
+    "num_threads": int,
+    "verbosity": int,
+    "deterministic": bool,
+}
+
+
+def parameter_lines(parameters: Mapping[str, Any]) -> str:
+    """Return the ``[key: value]`` lines of the parameters block.
+
+    Parameters
+    ----------
+    parameters : mapping of str to str, int, float or bool
+        LightGBM's canonical names, public values.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a name that does not belong in the file or a value that LightGBM would misread.
+    """
+    return "".join(
+        f"[{name}: {_parameter_value(name, value)}]\n" for name, value in parameters.items()
+    )
+
+
+def _parameter_value(name: str, value: Any) -> str:
+    if name not in PARAMETER_TYPES:
+        raise InvalidParameterError(
+            f"The parameter {name!r} cannot be written to a model text: it is not one of the "
+            f"model parameters of LightGBM by its canonical name."
+        )
+    kind = PARAMETER_TYPES[name]
+    if kind is bool and isinstance(value, (bool, numbers.Integral)) and value in (0, 1):
+        return str(int(value))
+    if kind is int and isinstance(value, numbers.Integral) and abs(int(value)) < 2**31:
+        return str(int(value))
+    if kind is float and isinstance(value, numbers.Real) and math.isfinite(value):
+        return repr(float(value))
+    if kind is list and isinstance(value, str) and _NUMBERS.fullmatch(value):
+        return value
+    if kind is str and isinstance(value, str) and _PLAIN_TEXT.fullmatch(value):
+        return value
+    raise refuse(name, "the model text", f"a {kind.__name__} that LightGBM can read", value)
+
+
+def report_line(report: Mapping[str, Any]) -> str:
+    """Return the privacy report as one ASCII line without its line end."""
+    return REPORT_KEY + json.dumps(report, ensure_ascii=True, separators=(",", ":"))
+
+
+def pandas_line(categories: Sequence[Sequence[Any]] | None) -> str:
+    """Return the last line of a model text, spelled as LightGBM spells it."""
+    return PANDAS_KEY + json.dumps(categories, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's scalars and arrays into what JSON has."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise InvalidParameterError(
+        f"A category of type {type(value).__name__} cannot be written to a model text. "
+        "Use categories that are strings, numbers or booleans."
+    )
+
+
+def find_report(text: str) -> str | None:
+    """Return the report line of a model text, without its line end, or None."""
+    first, last = text.rfind("\nparameters:"), text.rfind("\nend of parameters")
+    if 0 <= first < last:
+        for line in text[first:last].split("\n"):
+            if line.startswith(KEPT_KEY):
+                return REPORT_KEY + line[len(KEPT_KEY) :].rstrip("\r")
+    for end in ("\nend of parameters", "\nend of trees"):
+        position = text.rfind(end)
+        if position >= 0:
+            lines = text[position:].split("\n")
+            found = [line.rstrip("\r") for line in lines if line.startswith(REPORT_KEY)]
+            return found[0] if found else None
+    return None
+
+
+def without_kept(text: str) -> str:
+    """Return the text without the report among its parameters."""
+    start = text.find("\n" + KEPT_KEY)
+    if start < 0:
+        return text
+    return text[:start] + text[text.index("\n", start + 1) :]
+
+
+def keep_report(text: str, line: str | None) -> str:
+    """Put the report line among the parameters, where LightGBM itself keeps it.
+
+    Parameters
+    ----------
+    text : str
+        A model text as LightGBM writes it, without the report.
+    line : str or None
+        From `report_line`.
+    """
+    if line is None:
+        return text
+    head, key, tail = without_kept(text).rpartition("\nend of parameters")
+    return f"{head}\n{KEPT_KEY}{line[len(REPORT_KEY) :]}{key}{tail}"
+
+
+def insert_report(text: str, line: str | None) -> str:
+    """Put the report line back into a text that LightGBM has written."""
+    if line is None:
+        return text
+    head, key, tail = text.rpartition("\n" + PANDAS_KEY)
+    return f"{head}\n{line}\n{key}{tail}"

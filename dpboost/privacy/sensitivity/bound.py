@@ -1,9 +1,10 @@
-"""How far neighboring tables can move a value."""
+"""How far neighboring tables can move a value, by the relation and by what one row contributes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Literal
 
 from dpboost._utils.validation import check_choice, check_integer
@@ -57,3 +58,78 @@ class Sensitivity:
     def listed(cls, line: Mapping[str, Any]) -> Sensitivity:
         """Return the bound that a line of a certificate lists, proved by whoever listed it."""
         return cls(line["norm"], line["constant"], "as listed", line["coordinates"], line["added"])
+
+
+class Neighbors(str, Enum):
+    """Which tables count as neighbors.
+
+    Attributes
+    ----------
+    ADD_REMOVE
+        One table has one row more; the number of rows is private.
+    REPLACE
+        The tables have equally many rows, at equal places, and differ in one of them; the number
+        of rows is public. A replacement is a removal followed by an addition, so every constant
+        is at most twice that of ``ADD_REMOVE``.
+    """
+
+    ADD_REMOVE = "add_remove"
+    REPLACE = "replace"
+
+    @property
+    def rows(self) -> int:
+        """Additions and removals that lead from a table to its neighbor."""
+        return 1 if self is Neighbors.ADD_REMOVE else 2
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words, to complete "differ by ..."."""
+        if self is Neighbors.ADD_REMOVE:
+            return "one added or removed row"
+        return "the content of one row"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContributionBound:
+    """Bounds of the integer vector that one row adds to the sums of its leaf.
+
+    Parameters
+    ----------
+    l1 : int
+        Bound of its L1 norm, at least 1.
+    squares : int
+        Bound of its squared L2 norm, at least 1.
+    entries : int, default=1
+        Its length: one entry for each output of the model.
+    difference : int, optional
+        Bound of the squared L2 norm of the difference of two such vectors, where it is less than
+        the other bounds tell.
+
+    Privacy
+    -------
+    A public promise about every possible row. Whoever makes the vector keeps it by clipping.
+    """
+
+    l1: int
+    squares: int
+    entries: int = 1
+    difference: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("l1", "squares", "entries"):
+            check_integer(name, "ContributionBound", getattr(self, name), low=1)
+
+    @classmethod
+    def single(cls, bound: int) -> ContributionBound:
+        """Return the reach of one number of at most ``bound`` in absolute value."""
+        return cls(l1=bound, squares=bound * bound)
+
+    def scaled(self, factor: int) -> ContributionBound:
+        """Return the reach of the vector multiplied by a positive integer."""
+        apart = self.difference
+        return ContributionBound(
+            l1=self.l1 * factor,
+            squares=self.squares * factor * factor,
+            entries=self.entries,
+            difference=None if apart is None else apart * factor * factor,
+        )

@@ -17,10 +17,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpboost._utils.validation import check_integer, check_real
-from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.exact_arithmetic import root_up
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors, Sensitivity
 
 
 @lru_cache(maxsize=16)

@@ -23,8 +23,7 @@ import math
 from enum import IntEnum
 
 from dpboost._utils.validation import check_integer
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 
 #: Scores are counted in units of R / UNITS_PER_ROW.
 UNITS_PER_ROW = 2**10

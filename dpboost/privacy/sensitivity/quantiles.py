@@ -6,8 +6,7 @@ Machine-checked: docs/proofs/machine-checked.md.
 from __future__ import annotations
 
 from dpboost._utils.validation import check_integer
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 
 
 def quantile_balance(

@@ -32,16 +32,23 @@ from dpboost.growing.selectors import GainChoice
 from dpboost.growing.single_tree_growth import ClassResponse, NumberResponse, SingleTree
 from dpboost.losses import GRADIENT_ONE
 from dpboost.privacy.accounting import Accountant, PureAccountant, ZCDPAccountant
-from dpboost.privacy.budget_split import split_tree
-from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, split_tree
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.sensitivity.bound import ContributionBound
 from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, MOST_ROWS
-from dpboost.recipes.hyperparameters import CRITERIA, DIRECTIONS, Given, Parameters
-from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
+from dpboost.recipes.recipe import (
+    CRITERIA,
+    DIRECTIONS,
+    Given,
+    Parameters,
+    PublicFacts,
+    Recipe,
+    Setting,
+    Terms,
+)
 from dpboost.recipes.single_tree.least_epsilon import least_of_parts
+from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.class_queries import MOST_CLASSES
-from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.row_attributes import WEIGHT_ONE
 from dpboost.trees.gain import GradientGain
 from dpboost.trees.growing_tree import GrowingTree, Splits

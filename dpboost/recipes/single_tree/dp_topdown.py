@@ -45,14 +45,21 @@ from dpboost.growing.grower import grow
 from dpboost.growing.monotone_leaves import MonotoneLeaves
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.growing.single_tree_growth import ClassResponse, SingleTree, TreeLearner
-from dpboost.privacy.budget_split import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Disjoint, Ledger
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.recipes.dpboost import pure_accountant
-from dpboost.recipes.hyperparameters import CRITERIA, DIRECTIONS, Given, Parameters
-from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
+from dpboost.recipes.recipe import (
+    CRITERIA,
+    DIRECTIONS,
+    Given,
+    Parameters,
+    PublicFacts,
+    Recipe,
+    Setting,
+    Terms,
+)
 from dpboost.recipes.single_tree.least_epsilon import least_of_parts
 from dpboost.rows.class_queries import MOST_CLASSES
 from dpboost.rows.class_statistics import ClassStatistics

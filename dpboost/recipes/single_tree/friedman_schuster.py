@@ -54,8 +54,15 @@ from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.dpboost import pure_accountant
-from dpboost.recipes.hyperparameters import CRITERIA, DIRECTIONS, Given, Parameters
-from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
+from dpboost.recipes.recipe import (
+    CRITERIA,
+    DIRECTIONS,
+    Given,
+    Parameters,
+    PublicFacts,
+    Recipe,
+    Setting,
+)
 from dpboost.recipes.single_tree.dp_topdown import counted_tree
 from dpboost.recipes.single_tree.least_epsilon import least_of_parts
 from dpboost.rows.class_queries import MOST_CLASSES

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpboost.recipes.hyperparameters import Given
-from dpboost.recipes.recipe import Terms
+from dpboost.recipes.recipe import Given, Terms
 from dpboost.rows.row_attributes import WEIGHT_ONE
 
 # Units of a split score that a row moves, and one more for each floor.

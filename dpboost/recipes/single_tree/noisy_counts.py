@@ -47,11 +47,9 @@ from dpboost.growing.split_finders import (
     LocalChoiceFinder,
     SplitFinder,
 )
-from dpboost.privacy.budget_split import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Ledger
-from dpboost.recipes.hyperparameters import CRITERIA, Given
-from dpboost.recipes.recipe import PublicFacts, Setting
+from dpboost.recipes.recipe import CRITERIA, Given, PublicFacts, Setting
 from dpboost.recipes.single_tree.dp_topdown import (
     DP_TOPDOWN,
     GAIN_MARGIN,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpboost import InvalidParameterError, Schema
-from dpboost._utils.dates import day_number, in_days
+from dpboost._utils.schema_checks import day_number, in_days
 
 UTC = datetime.timezone.utc
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)

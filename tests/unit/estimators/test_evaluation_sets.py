@@ -16,7 +16,7 @@ from dpboost.audit.pair_replay import replay_pair
 from dpboost.data.table import read_table
 from dpboost.estimators.evaluation_sets import Metrics, PublicScores
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 FAST = {"n_estimators": 6, "max_depth": 3, "n_jobs": 1, "verbosity": 0}
 BOUNDS = {"bounds": dict.fromkeys(range(3), (-1, 1)), "label_bounds": (-2, 2)}

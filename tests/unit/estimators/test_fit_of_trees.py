@@ -191,7 +191,7 @@ def test_the_least_epsilon_is_drawn_with_delta_and_weights(estimator):
             terms = dpboost.recipes.recipe.Terms(
                 delta=delta,
                 task=estimator._task,
-                neighbors=dpboost.privacy.neighbors.Neighbors.ADD_REMOVE,
+                neighbors=dpboost.privacy.sensitivity.bound.Neighbors.ADD_REMOVE,
                 n_features=3,
                 weighted=True,
             )

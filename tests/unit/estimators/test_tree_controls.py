@@ -13,7 +13,7 @@ from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, InvalidParamete
 from dpboost.growing.partition_learner import WEIGHT_UNITS
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.hyperparameters import CONTROLS
+from dpboost.recipes.recipe import CONTROLS
 from dpboost.training.privacy_params import NotPrivateWarning
 
 # By an alias where LightGBM has one.

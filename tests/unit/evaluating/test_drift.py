@@ -14,7 +14,7 @@ from dpboost import (
 )
 from dpboost.audit import pair_of, replay_budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 NAMES = ("Column_0", "Column_1", "Column_2")
 

@@ -10,8 +10,8 @@ from dpboost.federated import simulate
 from dpboost.federated.training.agreed_fit import agreed_privacy, train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.channels import agreement, tables
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from dpboost._utils.threads import Threads
-from dpboost.growing.training_rows import TrainingRows
+from dpboost.growing.boosting_loop import TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.hyperparameters import given as set_values
 from dpboost.recipes.recipe import PublicFacts, Setting
+from dpboost.recipes.recipe import given as set_values
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.tree import threshold_sets

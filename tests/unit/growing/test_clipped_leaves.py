@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpboost.growing.clipped_leaves import LEAF_UNIT, ClippedLeaf
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 ONE = 65536
 

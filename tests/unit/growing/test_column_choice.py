@@ -13,9 +13,8 @@ from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.growing import column_choice
 from dpboost.growing.feature_sampler import FeatureQueue
 from dpboost.losses import SoftmaxLoss
-from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import RowHandle, store_of
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors
 from dpboost.privacy.sensitivity.constants import column_scores
 from dpboost.recipes.best import BEST
 from dpboost.recipes.best_rules import FIRST_CHOSEN, LEAST_COLUMNS

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpboost.growing.feature_sampler import FeatureQueue, Preference
-from dpboost.growing.feature_sets import DOUBT, LEFT, MEMORY, MOST_SETS, FeatureSets
+from dpboost.growing.feature_sampler import (
+    DOUBT,
+    LEFT,
+    MOST_SETS,
+    SETS_MEMORY,
+    FeatureQueue,
+    FeatureSets,
+    Preference,
+)
 
 PLAIN = Preference(doubt=0.0, power=1.0, floor=0.2)
 
@@ -36,8 +43,8 @@ def test_sets_come_in_proportion_to_what_they_have_shown():
     known.learn(array(0, 1), 3.0, 16.0)
     known.learn(array(2, 3), 1.0, 0.0)
     left = {
-        (0, 2, 4): (10.0 - 2 * DOUBT) * MEMORY**4,
-        (1, 3): 5.0 * MEMORY**3,
+        (0, 2, 4): (10.0 - 2 * DOUBT) * SETS_MEMORY**4,
+        (1, 3): 5.0 * SETS_MEMORY**3,
         (2, 3): 1.0,
     }
     found = shares(known)
@@ -52,7 +59,7 @@ def test_only_the_last_partition_of_a_set_counts():
     known.learn(array(0, 1), 100.0, 0.0)
     known.learn(array(2, 3), 1.0, 0.0)
     known.learn(array(1, 0), 1.0, 0.0)
-    assert shares(known)[0, 1] == pytest.approx(LEFT / (LEFT + LEFT * MEMORY), abs=0.03)
+    assert shares(known)[0, 1] == pytest.approx(LEFT / (LEFT + LEFT * SETS_MEMORY), abs=0.03)
 
 
 def test_nothing_comes_of_noise_alone():

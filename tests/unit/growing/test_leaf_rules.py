@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpboost.growing.leaf_rules import LeafRules
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf
 from dpboost.trees.random_partition import PartitionGrid
 
 LEAF = ShrunkenLeaf(reg_lambda=2.0, prior=0.5)

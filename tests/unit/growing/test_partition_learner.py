@@ -9,20 +9,19 @@ import numpy as np
 import pytest
 
 from dpboost._utils.threads import Threads
+from dpboost.growing.boosting_loop import EnsemblePlan, TrainingRows
 from dpboost.growing.feature_sampler import FeatureQueue, Preference
 from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
-from dpboost.growing.schedule import EnsemblePlan
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.signal_rate import FIRST_ROUNDS, SignalRate
-from dpboost.growing.training_rows import TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle, store_of
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
+from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.boosting_state import BoostingState
-from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.forest import Forest
 from dpboost.trees.random_partition import ORDERED_CATEGORIES, PartitionGrid

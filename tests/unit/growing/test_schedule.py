@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpboost.growing.schedule import (
+from dpboost.growing.boosting_loop import (
     EnsembleOfEnsembles,
     HalfOfTheUnused,
     Sequential,

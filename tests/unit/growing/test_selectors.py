@@ -7,7 +7,7 @@ import pytest
 
 from dpboost.growing.selectors import SELECTIONS, GainChoice, PrivateArgmax
 from dpboost.privacy.mechanisms import ExponentialMechanism, PermuteAndFlip
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.trees.gain import GradientGain
 
 ONE = 65536

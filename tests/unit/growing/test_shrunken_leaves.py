@@ -7,9 +7,8 @@ import pytest
 
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import SoftmaxLoss
-from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.rows.newton_sums import GRADIENT_FACTOR, SumScale
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors
+from dpboost.rows.boosting_queries import GRADIENT_FACTOR, SumScale
 
 STEPS = np.array([-0.5, 0.5])
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf
-from dpboost.growing.split_gains import split_gains, value_gains
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf, split_gains, value_gains
 from dpboost.trees.random_partition import PartitionGrid
 
 LEAF = ShrunkenLeaf(reg_lambda=10.0, prior=0.3)

@@ -3,7 +3,7 @@ import pytest
 
 from dpboost._utils.threads import Threads
 from dpboost.growing.split_tables import SplitTables
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.trees.split_candidates import CATEGORY, THRESHOLD, Candidates
 

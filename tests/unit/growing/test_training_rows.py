@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 
 from dpboost._utils.threads import Threads
-from dpboost.growing.schedule import EnsemblePlan
-from dpboost.growing.training_rows import TrainingRows
+from dpboost.growing.boosting_loop import EnsemblePlan, TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import LocalRows, RowHandle, _reveal
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import _reveal
+from dpboost.privacy.sensitivity.bound import Neighbors
+from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.boosting_state import BoostingState
-from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.gain import GradientGain
 from dpboost.trees.leaf_index import leaf_index

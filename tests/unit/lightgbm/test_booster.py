@@ -20,8 +20,8 @@ from dpboost.lightgbm import Booster, ModelTextError, model_text
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.trees.tree import Tree
 

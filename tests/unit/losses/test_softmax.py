@@ -10,9 +10,9 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import SoftmaxLoss, exponential_table
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import newton_sums
-from dpboost.rows.newton_sums import SumScale
+from dpboost.rows.boosting_queries import SumScale
 
 ONE = 65536
 CLASSES = [2, 3, 5, 10]

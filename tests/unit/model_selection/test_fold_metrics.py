@@ -16,8 +16,8 @@ from dpboost._utils.validation import RefusedError
 from dpboost.model_selection.fold_metrics import fold_metrics, release_fold_metrics
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 N = 4000
 

@@ -17,7 +17,7 @@ from dpboost import (
 )
 from dpboost.audit import pair_of, replay_budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 
 pytestmark = pytest.mark.filterwarnings("ignore:epsilon=.* gives almost no protection")
 

@@ -7,8 +7,8 @@ import pytest
 
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.stability_histogram import NameCounts
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.budget_split import divide, split_fit, split_tree
+from dpboost.privacy.exact_arithmetic import divide, split_fit, split_tree
 
 TOTAL = Fraction(7, 3)
 

@@ -6,14 +6,13 @@ import pytest
 from scipy import stats
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.accounting import GDPAccountant, PureAccountant
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant, for_group, for_part
 from dpboost.privacy.collusion import effective_epsilon, epsilon_against
-from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import counts
 
 

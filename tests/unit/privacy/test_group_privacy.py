@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
-from dpboost.privacy.group_privacy import for_group, for_part
+from dpboost.privacy.accounting import (
+    GDPAccountant,
+    PureAccountant,
+    ZCDPAccountant,
+    for_group,
+    for_part,
+)
 from dpboost.privacy.mechanisms import DiscreteGaussian
 from dpboost.privacy.sensitivity.bound import Sensitivity
 

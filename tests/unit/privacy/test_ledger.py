@@ -17,12 +17,13 @@ from dpboost.privacy.accounting import (
     PureAccountant,
     UnsupportedReleaseError,
     ZCDPAccountant,
+    for_group,
+    for_part,
 )
-from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import BudgetExceededError, Disjoint, ScopeError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, ExponentialMechanism
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.randomness import Entropy, RowCoins
-from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 DELTA = Fraction(1, 10**6)

@@ -20,17 +20,15 @@ import pytest
 from dpboost._kernels import noise
 from dpboost._kernels.entropy import SystemEntropy
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
-from dpboost.losses.grid import GRADIENT_UNIT
+from dpboost.losses.newton_loss import GRADIENT_UNIT
 from dpboost.privacy import exact_arithmetic
-from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.privacy.sensitivity import constants, histograms, quantiles
-from dpboost.rows import class_queries, evaluation_queries, loss_change, start_queries
-from dpboost.rows.boosting_queries import LeafSums
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors
+from dpboost.rows import class_queries, evaluation_queries, loss_change, raw_rows
+from dpboost.rows.boosting_queries import GRADIENT_FACTOR, LeafSums, SumScale
 from dpboost.rows.held_out_rows import QuantileBalance
 from dpboost.rows.label_statistics import LabelTotals
-from dpboost.rows.newton_sums import GRADIENT_FACTOR, SumScale
 from dpboost.training.private_bins import FineCounts
 
 ROOT = Path(__file__).parents[3]
@@ -169,7 +167,7 @@ SCALE = SumScale(
     hessian_share=0.5,
     norm="l1",
 )
-ROW = start_queries.ROW_UNITS
+ROW = raw_rows.ROW_UNITS
 GRADIENTS = 16 * GRADIENT_UNIT
 PAIR = ("newton", [16, 256, 1, None], [16, 256, 1, None])
 SHARED = ("scaled", GRADIENT_FACTOR, [16, 256, 1, None])
@@ -215,9 +213,9 @@ QUERIES = {
     ),
     "ErrorCells": (evaluation_queries.ErrorCells(width=1.0, units=5), ("counts", 5, 1)),
     "BinCounts": (evaluation_queries.BinCounts(sizes=(2, 3, 4), units=5), ("counts", 5, 3)),
-    "RowCount": (start_queries.RowCount(), ("counts", ROW, 1)),
-    "PresentRows": (start_queries.PresentRows(), ("counts", 1, 1)),
-    "ClassSizes": (start_queries.ClassSizes(n_classes=3), ("counts", ROW, 1)),
+    "RowCount": (raw_rows.RowCount(), ("counts", ROW, 1)),
+    "PresentRows": (raw_rows.PresentRows(), ("counts", 1, 1)),
+    "ClassSizes": (raw_rows.ClassSizes(n_classes=3), ("counts", ROW, 1)),
     "FineCounts": (
         FineCounts(fine=dict.fromkeys(range(6)), zero_as_missing=False, units=5),
         ("counts", 5, 6),
@@ -264,7 +262,7 @@ def test_a_query_charges_the_constant_of_its_theorem(name, relation):
 @pytest.mark.parametrize("relation", list(Neighbors))
 def test_queries_with_units_of_their_own_charge_those_of_their_functions(relation):
     reach = ContributionBound.single(ROW)
-    mean = start_queries.MeanAndRows(loss=None)
+    mean = raw_rows.MeanAndRows(loss=None)
     assert mean.bounds(relation) == constants.newton_sums(reach, reach, relation)
     balance = QuantileBalance(threshold=0.0, level=0.125)
     below, above = ROW - ROW // 8, ROW // 8

@@ -20,15 +20,12 @@ from dpboost.losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
-from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.sensitive import _reveal
+from dpboost.privacy.queries import LocalRows, RowHandle, _reveal
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors
 from dpboost.privacy.sensitivity.constants import newton_sums
-from dpboost.rows.encoded_rows import EncodedRows
-from dpboost.rows.newton_sums import GRADIENT_FACTOR, SumScale
+from dpboost.rows.boosting_queries import GRADIENT_FACTOR, SumScale
+from dpboost.rows.raw_rows import ROW_UNITS, ClassSizes, EncodedRows, MeanAndRows, RowCount
 from dpboost.rows.row_attributes import RowExtras, Weighting
-from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
 
 LABELS = SquaredLoss.from_label_bounds(-1.0, 1.0)
 

@@ -11,7 +11,6 @@ from dpboost._utils.schema_checks import LARGEST_BOUND, LEAST_WIDTH
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.private_bounds import (
     FALSE_ALARM,
     HALVINGS,
@@ -27,7 +26,7 @@ from dpboost.privacy.private_bounds import (
     release_magnitude,
 )
 from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.rows.raw_rows import RawRows
 
 ZERO = N_CELLS // 2

@@ -11,9 +11,9 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import BudgetExceededError
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.private_categories import count_values, release_categories
 from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.stability_histogram import NameCounts
 
 DELTA = Fraction(1, 10**5)

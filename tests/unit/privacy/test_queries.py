@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.queries import LocalRows, RowHandle, store_of
-from dpboost.privacy.sensitive import Sensitive, _reveal
+from dpboost.privacy.queries import LocalRows, RowHandle, Sensitive, _reveal, store_of
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import counts
 
 

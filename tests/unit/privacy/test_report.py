@@ -10,10 +10,9 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitive
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts, gain_score
 from dpboost.reporting.privacy_report import PrivacyReport
 

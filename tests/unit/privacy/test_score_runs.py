@@ -10,9 +10,9 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy import mechanisms
 from dpboost.privacy.mechanisms import ExponentialMechanism, PermuteAndFlip
+from dpboost.privacy.queries import Sensitive, SensitiveValueError
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.score_runs import ScoreRuns
-from dpboost.privacy.sensitive import Sensitive, SensitiveValueError
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 BOUND = Sensitivity("range", 4, "for a test")

@@ -9,7 +9,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 SECRET = 8675309

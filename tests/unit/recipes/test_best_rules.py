@@ -13,8 +13,8 @@ from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins
 from dpboost.losses import LogisticLoss, LogLinkLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.budget_split import divide
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.exact_arithmetic import divide
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.best import BEST, build, defaults
 from dpboost.recipes.best_rules import BY_SIGN, BY_SIZE, MOST_ROUNDS, LineRule, StepRule
 from dpboost.recipes.recipe import PublicFacts, Setting

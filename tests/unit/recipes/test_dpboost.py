@@ -9,7 +9,7 @@ from dpboost.federated import FederatedBoostingRegressor
 from dpboost.growing.clipped_leaves import LEAF_UNIT
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import DPBOOST
 from dpboost.recipes.dpboost import DPBoostParameters, first_leaf
 from dpboost.recipes.recipe import PublicFacts, Terms

@@ -3,9 +3,8 @@ from dataclasses import replace
 import pytest
 
 from dpboost import InvalidParameterError
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.recipes.hyperparameters import check_given
-from dpboost.recipes.recipe import Terms
+from dpboost.privacy.sensitivity.bound import Neighbors
+from dpboost.recipes.recipe import Terms, check_given
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
 BAD = {

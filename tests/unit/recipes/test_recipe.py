@@ -8,16 +8,15 @@ import pytest
 from dpboost import InvalidParameterError
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import CategoryBins, EdgeBins
+from dpboost.growing.boosting_loop import EnsembleOfEnsembles, HalfOfTheUnused, Sequential
 from dpboost.growing.partition_learner import PartitionLearner
-from dpboost.growing.schedule import EnsembleOfEnsembles, HalfOfTheUnused, Sequential
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_learner import SplitLearner
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.hyperparameters import CONTROLS, check_given, given
-from dpboost.recipes.recipe import PublicFacts, Setting
+from dpboost.recipes.recipe import CONTROLS, PublicFacts, Setting, check_given, given
 
 LOSS = SquaredLoss.from_label_bounds(0.0, 1.0)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import (

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.sensitivity import impurities
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_queries import ClassCounts
 from dpboost.rows.class_scores import NOT_OFFERED

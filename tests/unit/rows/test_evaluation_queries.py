@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.evaluation_queries import (
     ERROR_CELLS,
     BinCounts,

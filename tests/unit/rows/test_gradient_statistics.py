@@ -3,8 +3,8 @@ import pytest
 
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitive import Sensitive, SensitiveValueError
+from dpboost.privacy.queries import Sensitive, SensitiveValueError
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.trees.gain import GradientGain
 
 ONE = 65536

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.loss_change import LossChange, TwiceJudged
 
 UNITS = 64

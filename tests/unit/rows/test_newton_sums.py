@@ -9,11 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
 
 CASES = [(1000, 1000), (1000, 100), (100, 1000), (1000, 1500), (700, 1), (1, 700)]

@@ -8,8 +8,8 @@ import pytest
 
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.score_runs import ScoreRuns
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows import node_rows
 from dpboost.rows.node_rows import FewRows, NodeRows, whole_rows
 from dpboost.trees.gain import GradientGain

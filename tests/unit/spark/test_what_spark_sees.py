@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 from dpboost.spark import SparkDPBoostRegressor  # noqa: E402
-from dpboost.spark import hub as hub_module  # noqa: E402
+from dpboost.spark import task_hub as hub_module  # noqa: E402
 from dpboost.spark.spark_rows import SparkRows  # noqa: E402
 from tests.unit.spark.rows import FEW, LABELS, NAMES, SCHEMA, on_spark, table  # noqa: E402
 
@@ -25,7 +25,7 @@ def written(session):
 
 def test_neither_rows_nor_sums_come_into_the_log_of_events(session, monkeypatch):
     sums, tokens = [], []
-    complete, connect = SparkRows._complete, hub_module.Hub.__init__
+    complete, connect = SparkRows._complete, hub_module.TaskHub.__init__
 
     def noting(self, partial):
         sums.append(partial.answer)
@@ -33,10 +33,10 @@ def test_neither_rows_nor_sums_come_into_the_log_of_events(session, monkeypatch)
 
     def beginning(self, *arguments):
         connect(self, *arguments)
-        tokens.append(self.gate.token)
+        tokens.append(self.address.token)
 
     monkeypatch.setattr(SparkRows, "_complete", noting)
-    monkeypatch.setattr(hub_module.Hub, "__init__", beginning)
+    monkeypatch.setattr(hub_module.TaskHub, "__init__", beginning)
     frame = on_spark(session, 2)
     before = len(written(session))
     schema = SCHEMA | LABELS["regression"]

@@ -13,9 +13,9 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.held_out_rows import HeldOutRows
 from dpboost.training import conformal
 from dpboost.training.conformal import HELD_OUT, release_quantile, thresholds

@@ -35,7 +35,7 @@ from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.row_attributes import Weighting
 from dpboost.training.fit import fit

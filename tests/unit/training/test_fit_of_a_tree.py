@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning, UndeclaredWarning
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 

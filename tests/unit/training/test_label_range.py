@@ -13,9 +13,9 @@ from dpboost import DPBoostRegressor
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.training.label_range import COUNT_SHARE, NoisyCount, _Counts, learn_label_range
 
 DELTA = Fraction(1, 10**5)

@@ -11,9 +11,8 @@ import pytest
 import dpboost
 from dpboost import DPBoostClassifier, DPTreeClassifier, ParameterWarning
 from dpboost.federated import FederatedBoostingClassifier
-from dpboost.training.few_rows import expected_of
-from dpboost.training.released_warnings import warn_of_labels
-from dpboost.training.start_value import SeenRows
+from dpboost.training.loss_choice import SeenRows
+from dpboost.training.released_warnings import expected_of, warn_of_labels
 
 N_ROWS = 3000
 X = np.random.default_rng(0).uniform(size=(N_ROWS, 2))

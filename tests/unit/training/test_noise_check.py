@@ -10,7 +10,7 @@ from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, InvalidParamete
 from dpboost.federated import FederatedBoostingRegressor
 from dpboost.privacy.accounting import UnsupportedReleaseError
 from dpboost.privacy.ledger import Ledger
-from dpboost.training import noise_check
+from dpboost.training import privacy_params
 
 X = np.random.default_rng(0).uniform(size=(60, 2))
 Y = X[:, 0]
@@ -112,5 +112,5 @@ def test_without_noise_there_is_nothing_to_check(charged):
 
 
 def test_numbers_of_rows_reach_all_rules():
-    assert min(noise_check.NUMBERS_OF_ROWS) * 10 < 2e3
-    assert max(noise_check.NUMBERS_OF_ROWS) * 0.05 > 1.5e5
+    assert min(privacy_params.NUMBERS_OF_ROWS) * 10 < 2e3
+    assert max(privacy_params.NUMBERS_OF_ROWS) * 0.05 > 1.5e5

@@ -16,8 +16,8 @@ from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.training import local_fit
 from dpboost.training.local_fit import rows_that_stop
 from dpboost.training.private_stopping import StoppingRows, loss_of_rows

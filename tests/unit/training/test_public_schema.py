@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 
 from dpboost import InvalidParameterError, Schema
-from dpboost.data.column_types import ColumnFacts
-from dpboost.data.table import read_table
+from dpboost.data.table import ColumnFacts, read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.raw_rows import RawRows
 from dpboost.training.public_schema import (
     ASSUMED_BY_DEFAULT,

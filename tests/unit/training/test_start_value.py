@@ -11,14 +11,13 @@ import pytest
 from dpboost.losses import LogisticLoss, LogLinkLoss, OneVsRestLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.queries import LocalRows, RowHandle, store_of
 from dpboost.privacy.randomness import Entropy
-from dpboost.rows import start_queries
-from dpboost.rows.encoded_rows import EncodedRows
+from dpboost.privacy.sensitivity.bound import Neighbors
+from dpboost.rows import raw_rows
+from dpboost.rows.raw_rows import ROW_UNITS, ClassSizes, EncodedRows, MeanAndRows, RowCount
 from dpboost.rows.row_attributes import WEIGHT_ONE, RowExtras, Weighting
-from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
-from dpboost.training.start_value import LEAST_ROWS, SeenRows, release_class_sizes, release_start
+from dpboost.training.loss_choice import LEAST_ROWS, SeenRows, release_class_sizes, release_start
 
 LOSS = SquaredLoss.from_label_bounds(10.0, 20.0)
 
@@ -260,7 +259,7 @@ def test_pieces_of_rows_add_up(monkeypatch, weighting, size):
         MeanAndRows(loss=LogisticLoss(), weighting=weighting, others=True),
     ]
     whole = [store.exact(query) for query in queries]
-    monkeypatch.setattr(start_queries, "ROWS_AT_ONCE", size)
+    monkeypatch.setattr(raw_rows, "ROWS_AT_ONCE", size)
     for query, answer in zip(queries, whole, strict=True):
         assert np.array_equal(store.exact(query), answer)
     units = np.full(50, ROW_UNITS) if weighting is None else np.rint(weights * ROW_UNITS / 2)

@@ -4,7 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.trees.gain import SCORE_LIMIT, UNITS_PER_GAIN, GradientGain
 
 LIMIT = 65536

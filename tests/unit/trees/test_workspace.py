@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpboost.trees.workspace import Workspace
+from dpboost.trees.bin_layout import Workspace
 
 LARGE = (2, 1 << 17)  # 2 MB of int64
 

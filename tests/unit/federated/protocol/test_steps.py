@@ -11,9 +11,9 @@ from dpboost.federated.protocol.session import Steps, absorb
 from dpboost.privacy.ledger import LedgerEntry
 from dpboost.privacy.ledger_records import NO_CHARGE, Disjoint
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.remote import RemoteSensitive
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.rows.boosting_queries import NodeTotals
 

@@ -11,8 +11,8 @@ import pytest
 
 from dpboost.federated import Agreement
 from dpboost.federated.protocol import messages as m
-from dpboost.privacy.neighbors import Neighbors
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import Sensitive
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import counts
 from tests.unit.federated.channels import agreement
 

@@ -15,8 +15,7 @@ from dpboost.federated.party.party import OwnRows
 from dpboost.federated.training.agreed_fit import agreed_privacy, train_agreed
 from dpboost.privacy.collusion import epsilon_against
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.queries import RowHandle
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import RowHandle, Sensitive
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.recipes import ALGORITHMS
 from tests.unit.federated.channels import agreement, tables

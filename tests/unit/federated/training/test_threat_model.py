@@ -9,7 +9,7 @@ from dpboost.federated import simulate
 from dpboost.federated.training.agreed_fit import facts, party_report
 from dpboost.privacy.collusion import effective_epsilon
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.sensitivity.constants import counts
 from tests.unit.federated.channels import agreement, tables
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpboost.lightgbm.model_text.counts import GRID_TOTAL, leaf_counts
-from dpboost.lightgbm.model_text.nodes import lay_out
+from dpboost.lightgbm.model_text.trees import GRID_TOTAL, lay_out, leaf_counts
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.tree import Tree, threshold_sets
 

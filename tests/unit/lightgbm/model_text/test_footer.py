@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.lightgbm.model_text.footer import (
+from dpboost.lightgbm.model_text.writer import (
     PARAMETER_LINE,
     PARAMETER_TYPES,
     find_report,

@@ -8,8 +8,7 @@ import lightgbm
 import numpy as np
 import pytest
 
-from dpboost.lightgbm.model_text.gains import LARGEST_GAIN, LEAST_GAIN, split_gains
-from dpboost.lightgbm.model_text.nodes import lay_out
+from dpboost.lightgbm.model_text.trees import LARGEST_GAIN, LEAST_GAIN, lay_out, split_gains
 from dpboost.lightgbm.model_text.writer import model_text
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.lightgbm import Booster
-from dpboost.lightgbm.model_text.nodes import lay_out
+from dpboost.lightgbm.model_text.trees import lay_out
 from dpboost.trees.tree import Tree
 
 

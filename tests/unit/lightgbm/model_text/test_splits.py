@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.lightgbm.model_text.nodes import lay_out
-from dpboost.lightgbm.model_text.splits import split_values
-from dpboost.lightgbm.model_text.trees import tree_blocks
+from dpboost.lightgbm.model_text.trees import lay_out, split_values, tree_blocks
 from dpboost.trees.tree import Tree, pack_sets
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import clipped_leaf, counts, gain_score
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.histograms import level_sums
 
 LIMIT = 4

@@ -10,8 +10,8 @@ import pytest
 
 from dpboost._kernels import impurity as kernel
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.sensitivity import impurities
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, UNITS_PER_ROW, Impurity
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE

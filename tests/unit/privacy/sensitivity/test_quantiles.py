@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.quantiles import quantile_balance
 from dpboost.rows.held_out_rows import ROW_UNITS, HeldOutRows, QuantileBalance
 

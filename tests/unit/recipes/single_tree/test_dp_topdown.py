@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from dpboost import DPTreeClassifier
-from dpboost.privacy.neighbors import Neighbors
+from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree.dp_topdown import DP_TOPDOWN, level_weights
 

@@ -16,8 +16,8 @@ import cloudpickle  # noqa: E402
 
 from dpboost import InvalidParameterError  # noqa: E402
 from dpboost.cluster.partitioned_rows import FitFailedError  # noqa: E402
-from dpboost.spark import hub as hub_module  # noqa: E402
-from dpboost.spark.hub import Hub, receive, send  # noqa: E402
+from dpboost.spark import task_hub as hub_module  # noqa: E402
+from dpboost.spark.task_hub import TaskHub, receive, send  # noqa: E402
 
 HERE = "127.0.0.1"
 SECRET = b"a secret that is long enough to be looked for"
@@ -25,7 +25,7 @@ SECRET = b"a secret that is long enough to be looked for"
 
 @pytest.fixture
 def hub():
-    with Hub(HERE, HERE, 0, lambda partition: f"you are {partition}") as found:
+    with TaskHub(HERE, HERE, 0, lambda partition: f"you are {partition}") as found:
         yield found
 
 
@@ -54,7 +54,7 @@ def started(hub):
     threads = []
 
     def start(partition, answers, **more):
-        own = threading.Thread(target=task, args=(hub.gate, partition, answers), kwargs=more)
+        own = threading.Thread(target=task, args=(hub.address, partition, answers), kwargs=more)
         own.start()
         threads.append(own)
 
@@ -107,7 +107,7 @@ def test_a_refusal_is_forgotten_when_the_task_is_back(hub, started):
 
 
 def test_who_has_another_token_is_not_answered(hub):
-    stranger = replace(hub.gate, token=b"0" * len(hub.gate.token))
+    stranger = replace(hub.address, token=b"0" * len(hub.address.token))
     with stranger.connect(0) as link, pytest.raises((ConnectionError, ssl.SSLError)):
         receive(link)
     assert not hub.first
@@ -115,7 +115,7 @@ def test_who_has_another_token_is_not_answered(hub):
 
 def test_another_version_of_the_package_is_named(hub, monkeypatch):
     monkeypatch.setattr(hub_module, "send", lambda link, what: send(link, (what[0], "0.0")))
-    with hub.gate.connect(0):
+    with hub.address.connect(0):
         until(lambda: hub._refusals)
     hub.fail(RuntimeError("Spark gave up"))
     with pytest.raises(InvalidParameterError, match=r"has dpboost 0\.0"):
@@ -123,14 +123,14 @@ def test_another_version_of_the_package_is_named(hub, monkeypatch):
 
 
 def test_who_is_not_the_driver_gets_no_token(hub):
-    with Hub(HERE, HERE, 0, lambda partition: None) as other:
-        lured = replace(hub.gate, port=other.gate.port)
+    with TaskHub(HERE, HERE, 0, lambda partition: None) as other:
+        lured = replace(hub.address, port=other.address.port)
         with pytest.raises(ssl.SSLCertVerificationError):
             lured.connect(0)
 
 
 def test_a_task_that_is_tried_again_takes_its_place(hub, started):
-    first = hub.gate.connect(0)
+    first = hub.address.connect(0)
     receive(first)
     send(first, "old")
     until(lambda: 0 in hub.first)
@@ -156,12 +156,12 @@ def test_nothing_can_be_read_on_the_way(hub, monkeypatch):
 
     def listen():
         near, _ = wire.accept()
-        far = socket.create_connection((HERE, hub.gate.port))
+        far = socket.create_connection((HERE, hub.address.port))
         threading.Thread(target=carry, args=(near, far), daemon=True).start()
         carry(far, near)
 
     threading.Thread(target=listen, daemon=True).start()
-    gate = replace(hub.gate, port=wire.getsockname()[1])
+    gate = replace(hub.address, port=wire.getsockname()[1])
     said = []
     own = threading.Thread(target=task, args=(gate, 0, said))
     own.start()
@@ -176,4 +176,4 @@ def test_nothing_can_be_read_on_the_way(hub, monkeypatch):
 
 
 def test_a_gate_shows_no_token(hub):
-    assert repr(hub.gate.token) not in repr(hub.gate)
+    assert repr(hub.address.token) not in repr(hub.address)

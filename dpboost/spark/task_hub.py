@@ -35,7 +35,7 @@ _NAME = "dpboost"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Gate:
+class HubAddress:
     """Where the tasks of a fit find its hub, and how both know each other.
 
     Parameters
@@ -91,7 +91,7 @@ def _exactly(link: socket.socket, n_bytes: int) -> bytes:
     return bytes(content)
 
 
-class Hub:
+class TaskHub:
     """Lets the tasks of one Spark job connect; a task that is tried again takes its old place.
 
     Parameters
@@ -121,7 +121,7 @@ class Hub:
         self.first: dict[int, Any] = {}
         """What each partition has replied to its greeting; private."""
         self._listener = socket.create_server((bind, port), backlog=1024)
-        self.gate = Gate(
+        self.address = HubAddress(
             host=host,
             port=self._listener.getsockname()[1],
             certificate=certificate,
@@ -129,7 +129,7 @@ class Hub:
         )
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def __enter__(self) -> Hub:
+    def __enter__(self) -> TaskHub:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -216,7 +216,7 @@ class Hub:
             plain.settimeout(_GREETING)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             link = self._context.wrap_socket(plain, server_side=True)
-            if not hmac.compare_digest(_exactly(link, _TOKEN_BYTES), self.gate.token):
+            if not hmac.compare_digest(_exactly(link, _TOKEN_BYTES), self.address.token):
                 link.close()
                 return
             partition, version = cloudpickle.loads(receive(link))
