@@ -38,6 +38,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.small_models import SMALL_MODELS
     from benchmarks.small_tables import SMALL_TABLES
     from benchmarks.timing.runs import TIMED_RUNS
+    from benchmarks.wide_bounds import WIDE_BOUNDS
 
     found = [
         *map(as_run, EXPERIMENTS.values()),
@@ -45,6 +46,7 @@ def runs() -> dict[str, Run]:
         FEW_ROWS,
         RULE_CLIFFS,
         IRRELEVANT_COLUMNS,
+        WIDE_BOUNDS,
         AUDIT,
         ATTACKS,
         *PAPER_RUNS,

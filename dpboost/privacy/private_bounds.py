@@ -37,7 +37,10 @@ N_CELLS = 2 * _PER_SIGN + 1
 #: Probability, at most, that any empty cell is taken for an occupied one: in one column.
 FALSE_ALARM = Fraction(1, 10**6)
 
-#: Beside occupied cells of labels, those of either sign of at most four times the magnitude pass
+#: Where no cell of a column is occupied, so many neighboring ones may be together.
+CELLS_TOGETHER = (2, 4, 8)
+
+#: Beside occupied cells, those of either sign of at most four times the magnitude pass
 #: more easily: any empty one of them with this probability at most.
 STRAY_NEIGHBOR = Fraction(1, 20)
 NEIGHBORS_ABOVE = 2
@@ -181,10 +184,11 @@ def release_bounds(
     t; this is post-processing. With m = 257 cells, t is such that the noise of one cell reaches it
     with probability 1e-6 / m at most: by the law of discrete Laplace noise, or the bound
     exp(-t^2 / (2 sigma^2)) of discrete Gaussian noise. So all the empty cells of a column together
-    raise a false alarm with probability at most 1e-6. Where a cell of labels has passed, cells of
-    like magnitude of either sign, from 1/128 to 4 times that of the outermost one, pass at a lower
-    threshold, which noise reaches in any of them with probability 1/20: a few rows at the ends of
-    a range are then not left out, and whatever noise adds is near.
+    raise a false alarm with probability at most 1e-6. Where no cell of a column passes, 2, 4 or 8
+    neighboring ones may pass together, with as small a probability each. Beside a cell that has
+    passed, cells of like magnitude of either sign, from 1/128 to 4 times that of the outermost one,
+    pass at a lower threshold, which noise reaches in any of them with probability 1/20: a few rows
+    at the ends of a range are then not left out, and whatever noise adds is near.
     """
     occupied = _occupied_cells(ledger, source, column, budget, label)
     if occupied.size == 0:
@@ -303,11 +307,32 @@ def _occupied_cells(
     sensitive = source.ask(magnitudes(ledger, columns, budget), ledger.neighbors)
     bound = sensitive.bound(noise.needs)
     released = ledger.release(noise, sensitive, label=label)
-    occupied = np.flatnonzero(released >= noise.tail(bound, FALSE_ALARM / N_CELLS))
-    if columns is not None or occupied.size == 0:
+    threshold = noise.tail(bound, FALSE_ALARM / N_CELLS)
+    occupied = np.flatnonzero(released >= threshold)
+    if columns is not None and occupied.size == 0:
+        occupied = _together(released, threshold, sensitive.noise_stddev(noise))
+    if occupied.size == 0:
         return occupied
     easily = noise.tail(bound, STRAY_NEIGHBOR / (2 * (NEIGHBORS_BELOW + NEIGHBORS_ABOVE + 1)))
     return np.union1d(occupied, np.flatnonzero(_beside(occupied) & (released >= easily)))
+
+
+def _together(
+    released: NDArray[np.int64], threshold: float, noise_stddev: float
+) -> NDArray[np.intp]:
+    """Return neighboring cells that hold enough rows together where none does alone.
+
+    The noise of k cells reaches root k times the threshold with a smaller probability than that
+    of one cell reaches it.
+    """
+    for size in CELLS_TOGETHER:
+        sums = np.lib.stride_tricks.sliding_window_view(released, size).sum(axis=1)
+        first = int(np.argmax(sums))
+        if sums[first] >= threshold * math.sqrt(size):
+            cells = np.arange(first, first + size)
+            clear = cells[released[cells] > noise_stddev]
+            return clear if clear.size else cells
+    return np.empty(0, dtype=np.intp)
 
 
 def _beside(occupied: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -62,7 +62,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         )
         n_rows = None if seen is None else seen.at_most(completed.schema.max_rows)
         if for_bins and n_rows is not None:
-            bins = release_bins(
+            bins, rest = release_bins(
                 binner,
                 rows,
                 integer=completed.schema.integer,
@@ -71,6 +71,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
                 budget=for_bins,
                 ledger=ledger,
             )
+            budget = budget + rest
 
     # What the recipe makes of all that is public now.
     facts = request.facts(completed, loss, classes, n_rows, budget, ledger)

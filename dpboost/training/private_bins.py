@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
+from dpboost.training.zoom import Zoom, zoom_of
 
 # One row in units of histograms with Gaussian noise, which wants a fine lattice. Laplace noise is
 # exact on whole rows.
@@ -39,6 +41,10 @@ FLOOR = 0.2
 NEAR_ZERO = 0.3
 # Halvings in the search for the mass of a bin.
 HALVINGS = 12
+# Part of the budget for cells between the bounds; the rest is for finer ones, or for the trees.
+FIRST_SHARE = Fraction(3, 5)
+# Features of fewer bins have none to spare for what is outside of the finer cells.
+LEAST_BINS_TO_ZOOM = 16
 
 
 class HasTable(Protocol):
@@ -140,7 +146,7 @@ def release_bins(
     n_rows: float,
     budget: PrivacyCost,
     ledger: Ledger,
-) -> ReleasedBins:
+) -> tuple[ReleasedBins, PrivacyCost]:
     """Merge fine cells into bins by the square root of their noisy mass.
 
     Parameters
@@ -162,34 +168,33 @@ def release_bins(
 
     Returns
     -------
-    ReleasedBins
+    bins : ReleasedBins
+    rest : Fraction or inf
+        What is left of the budget for the trees: 0 where features were counted again.
 
     Privacy
     -------
-    One release: the histograms of all numeric features with bounds over cells that are public,
-    q of them; a row is in at most one cell of each (``constants.counts``). All that follows is
-    post-processing.
+    One release or two: the histograms of all numeric features with bounds over cells that are
+    public, and then of those whose rows fill a small part of their bounds over finer cells. Which
+    features and cells these are follows from the first release. In each a row is in at most one
+    cell of each of its q features (``constants.counts``). All else is post-processing.
     """
     positions = released_columns(binner, integer)
     if not positions:
-        return ReleasedBins(binner=binner)
+        return ReleasedBins(binner=binner), budget
     public = {position: _affine(binner.features[position]) for position in positions}
     fine = {
         position: fine_cells(public[position], whole=position in integer) for position in positions
     }
     n_cells = {position: public[position].n_cells for position in positions if position in integer}
-    noise = ledger.accountant.noise(budget)
-    units = ROW_UNITS if noise.needs == "l2" else 1
-    query = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
-    sensitive = source.ask(query, ledger.neighbors)
-    released = ledger.release(noise, sensitive, label="fine histograms")
-    noise_stddev = sensitive.noise_stddev(noise) / units
-    del sensitive  # with thousands of features it would count in the peak of memory
+    first = budget * FIRST_SHARE if budget != math.inf else budget
+    released, noise_stddev = _count(fine, binner.zero_as_missing, source, first, ledger)
     features = list(binner.features)
     masses, ends = {}, {}
+    zooms: dict[int, tuple[Zoom, NDArray[np.float64]]] = {}
     for start in range(0, len(positions), FEATURES_AT_ONCE):
         some = slice(start, start + FEATURES_AT_ONCE)
-        noisy = released[some] / units
+        noisy = released[some].astype(np.float64)
         for counted, position in zip(noisy, positions[some], strict=True):
             counted[n_cells.get(position, N_CELLS) :] = 0.0  # cells beyond the bounds
         within = [(public if at in integer else fine)[at] for at in positions[some]]
@@ -201,12 +206,88 @@ def release_bins(
             last = n_cells.get(position, N_CELLS) - 1
             ends[position] = float(counted[0]), float(counted[last])
             masses[position] = _masses(table, counted, bins.n_cells, noise_stddev, n_rows)
-    return ReleasedBins(
+            zoom = zoom_of(
+                bins,
+                counted,
+                noise_stddev=noise_stddev,
+                n_rows=n_rows,
+                whole=position in integer,
+            )
+            if zoom is not None and n_bins >= LEAST_BINS_TO_ZOOM:
+                zooms[position] = zoom, counted.copy()
+    del released  # with thousands of features it would count in the peak of memory
+    rest = budget - first if budget != math.inf else budget
+    if zooms:
+        finer = {position: zoom.counted for position, (zoom, _) in zooms.items()}
+        again, closer = _count(finer, binner.zero_as_missing, source, rest, ledger)
+        rest = rest * 0 if budget != math.inf else budget
+        for row, (position, (zoom, counted)) in zip(again, zooms.items(), strict=True):
+            features[position], masses[position] = _zoomed(
+                zoom, counted, row.astype(np.float64), (noise_stddev, closer), n_rows, n_bins
+            )
+    found = ReleasedBins(
         binner=replace(binner, features=tuple(features)),
         masses=masses,
         ends=ends,
         noise_stddev=noise_stddev,
     )
+    return found, rest
+
+
+def _count(
+    fine: Mapping[int, AffineBins],
+    zero_as_missing: bool,
+    source: RowHandle,
+    budget: PrivacyCost,
+    ledger: Ledger,
+) -> tuple[NDArray[np.float64], float]:
+    """Release the rows in every cell, and return them with the deviation of their noise."""
+    noise = ledger.accountant.noise(budget)
+    units = ROW_UNITS if noise.needs == "l2" else 1
+    query = FineCounts(fine=fine, zero_as_missing=zero_as_missing, units=units)
+    sensitive = source.ask(query, ledger.neighbors)
+    released = ledger.release(noise, sensitive, label="fine histograms")
+    return released / units, sensitive.noise_stddev(noise) / units
+
+
+def _zoomed(
+    zoom: Zoom,
+    counted: NDArray[np.float64],
+    again: NDArray[np.float64],
+    noise_stddevs: tuple[float, float],
+    n_rows: float,
+    n_bins: int,
+) -> tuple[AffineBins, NDArray[np.float64]]:
+    """Return bins of a feature that was counted twice, and the released rows in each.
+
+    Parameters
+    ----------
+    counted, again : ndarray of shape (N_CELLS,)
+        Of the cells, and of the finer ones with what is below and above.
+    """
+    n_finer, size = zoom.n_finer, zoom.bins.n_cells
+    inside = np.zeros(N_CELLS)
+    inside[:n_finer] = again[1 : n_finer + 1]
+    expected = np.zeros(N_CELLS)
+    expected[:n_finer] = 1 / n_finer
+    below, above = zoom.outside(n_bins)
+    n_within = n_bins - len(np.unique(below)) - len(np.unique(above))
+    one = np.newaxis
+    table = merge_cells(inside[one], noise_stddevs[1], n_rows, n_within, expected[one])
+    within = table[0, :n_finer].astype(np.intp)
+    cells = [counted[: zoom.first], inside[:n_finer], counted[zoom.last + 1 : size]]
+    found = [
+        np.bincount(bins, rows)
+        for bins, rows in zip((below, within, above), cells, strict=True)
+        if bins.size
+    ]
+    missing = n_rows - sum(float(rows.sum()) for rows in cells)
+    noise = math.hypot(
+        noise_stddevs[0] * math.sqrt(below.size + above.size),
+        noise_stddevs[1] * math.sqrt(n_finer),
+    )
+    masses = np.maximum(np.concatenate([*found, [missing if missing > 3 * noise else 0.0]]), 0.0)
+    return zoom.together(below, within, above), masses
 
 
 def _masses(

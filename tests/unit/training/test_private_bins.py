@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema
 from dpboost.training import private_bins
 from dpboost.training.private_bins import (
+    FIRST_SHARE,
     N_CELLS,
     ROW_UNITS,
     denoise,
@@ -26,6 +29,7 @@ from dpboost.training.private_bins import (
     merge_cells,
     release_bins,
 )
+from dpboost.training.zoom import zoom_of
 
 
 def ledger(epsilon=math.inf, delta=0, neighbors=Neighbors.ADD_REMOVE):
@@ -63,7 +67,7 @@ def released(records, X=None, n_bins=16):
     table = read_table(X, schema=schema)
     before = Binner.from_schema(schema, n_bins=n_bins, categorical=table.categorical)
     with records.sequential("preparation"):
-        after = release_bins(
+        after, _ = release_bins(
             before,
             source(table),
             n_bins=n_bins,
@@ -96,7 +100,84 @@ def test_one_release_of_all_histograms_with_their_bound():
             (entry,) = records.entries
             assert entry.label == "fine histograms"
             assert entry.bound.constant == pytest.approx(constant, rel=1e-5)
-            assert records.spent == records.capacity
+            assert Fraction(records.spent) / Fraction(records.capacity) == FIRST_SHARE
+
+
+def wide(n_rows=20_000):
+    """Rows in a hundredth of the bounds; twice in all of them; codes far below theirs."""
+    random = np.random.default_rng(1)
+    X = random.uniform(0.5, 0.51, (n_rows, 3))
+    X[:, 1] = random.uniform(-5, 5, n_rows)
+    return X
+
+
+def test_rows_in_a_part_of_wide_bounds_are_counted_in_finer_cells():
+    records = ledger(1.0, 1e-6)
+    _, after, table = released(records, wide(), n_bins=64)
+    first, second = records.entries
+    assert first.label == second.label == "fine histograms"
+    assert first.bound.constant == pytest.approx(math.sqrt(2) * ROW_UNITS, rel=1e-5)
+    # Only the feature that needs it is counted again, and nothing is left for the trees.
+    assert second.bound.constant == pytest.approx(ROW_UNITS, rel=1e-5)
+    assert records.spent == records.capacity
+    assert len(np.unique(after.transform(table)[0])) >= 48
+    assert (after.features[0].lower, after.features[0].upper) == (0, 1)
+    # What lies elsewhere is still told apart from them, and from what is further away.
+    far = read_table(np.array([[0.0], [0.45], [0.505], [0.6], [1.0]]).repeat(3, axis=1))
+    assert (np.diff(after.transform(far)[0].astype(int)) > 0).all()
+
+
+def test_masses_of_finer_cells_are_those_of_the_rows(monkeypatch):
+    found = []
+    original = private_bins._zoomed
+    monkeypatch.setattr(
+        private_bins, "_zoomed", lambda *args: found.append(original(*args)) or found[-1]
+    )
+    X = wide(2000)
+    X[:7, 0] = 0.0
+    X[7:10, 0] = 0.9
+    X[10:40, 0] = np.nan
+    _, after, table = released(ledger(), X)
+    ((bins, masses),) = found
+    assert after.features[0] == bins
+    counts = np.bincount(after.transform(table)[0], minlength=len(masses))
+    assert counts[-1] == masses[-1] == 30
+    # An edge of the two grids may be one unit in the last place apart.
+    assert np.abs(np.cumsum(counts - masses)).max() <= 1
+
+
+def test_rows_elsewhere_keep_the_cells_of_all_bounds():
+    for elsewhere in (np.array([0.8]), np.linspace(0, 1, 8000)):
+        X = wide()
+        X[:8000, 0] = np.resize(elsewhere, 8000)
+        records = ledger(1.0, 1e-6)
+        released(records, X)
+        assert len(records.entries) == 1
+
+
+def test_finer_cells_of_whole_numbers_hold_one_at_least():
+    names = ("a",)
+    schema = Schema.coerce({"bounds": {"a": (0, 102_399)}, "integer": ["a"]}).resolve(names)
+    binner = Binner.from_schema(schema, n_bins=32, categorical={})
+    (bins,) = binner.features
+    noisy = np.zeros(N_CELLS)
+    noisy[3:6] = 1000.0
+    zoom = zoom_of(bins, noisy, noise_stddev=1.0, n_rows=3000.0, whole=True)
+    assert zoom.parts == 50  # of the hundred numbers of a cell, two in each
+    assert zoom.first <= 3
+    assert zoom.last >= 5
+    edges = zoom.counted.lower + np.arange(3) / zoom.counted.scale
+    assert np.allclose(edges % 1, 0.5)
+    assert (
+        zoom_of(
+            replace(bins, upper=bins.lower + N_CELLS),
+            noisy,
+            noise_stddev=1.0,
+            n_rows=3e3,
+            whole=True,
+        )
+        is None
+    )
 
 
 def test_missing_values_are_in_no_cell_and_far_ones_in_the_last(monkeypatch):
@@ -131,8 +212,11 @@ def test_nothing_numeric_is_nothing_released():
     table = read_table(np.zeros((5, 1)), schema=Schema.coerce({"categories": {0: [0, 1]}}))
     binner = Binner.from_schema(schema, n_bins=4, categorical=table.categorical)
     with records.sequential("preparation"):
-        same = release_bins(binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=records)
+        same, rest = release_bins(
+            binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=records
+        )
     assert same.binner is binner
+    assert rest == 1
     assert records.spent == 0
 
 
@@ -256,7 +340,7 @@ def whole(bounds, values, n_bins=16, epsilon=math.inf):
     before = Binner.from_schema(schema, n_bins=n_bins)
     records = ledger(epsilon=epsilon)
     with records.sequential("preparation"):
-        after = release_bins(
+        after, _ = release_bins(
             before,
             source(table),
             integer=schema.integer,
