@@ -34,12 +34,12 @@ ASSUMPTIONS = ("column_types", "classes", "categories")
 ASSUMED_BY_DEFAULT = ("column_types", "classes")
 # A warning names so many labels or columns.
 MOST_NAMED = 20
-# Smallest budget that is worth spending on the bounds of one column, by privacy measure: the noise
-# of a magnitude cell then has a scale of 100 rows.
+# Smallest budget that is worth spending on the bounds of one column, by privacy measure: with this
+# noise some four thousand rows of like magnitude show.
 LEAST_PER_COLUMN = {
-    "epsilon": Fraction(1, 100),
-    "rho": Fraction(1, 20_000),
-    "mu squared": Fraction(1, 10_000),
+    "epsilon": Fraction(1, 250),
+    "rho": Fraction(1, 1_000_000),
+    "mu squared": Fraction(1, 500_000),
 }
 # Parts of the labels' budget: for their magnitudes, and, where these say little, for the number of
 # rows and the first two of seven histograms at most that say where they are.

@@ -239,17 +239,17 @@ def test_the_failure_probability_is_part_of_delta():
     assert records.delta_spent == DELTA / 5
 
 
-# The least epsilon that is worth spending on one column is 1/100; a tenth of epsilon is shared
+# The least epsilon that is worth spending on one column is 1/250; a tenth of epsilon is shared
 # with the label bounds.
 @pytest.mark.parametrize(
     ("epsilon", "n_features", "expected"),
     [
-        (Fraction(1), 5, "bounds of 5 numeric columns"),
-        (Fraction(1), 6, "one common bound of 6 numeric columns"),
-        (Fraction(1, 5), 1, "bounds of 1 numeric columns"),
-        (Fraction(1, 5), 2, "one common bound of 2 numeric columns"),
-        (Fraction(19, 100), 1, None),
-        (Fraction(19, 100), 200, None),
+        (Fraction(1), 12, "bounds of 12 numeric columns"),
+        (Fraction(1), 13, "one common bound of 13 numeric columns"),
+        (Fraction(2, 25), 1, "bounds of 1 numeric columns"),
+        (Fraction(2, 25), 2, "one common bound of 2 numeric columns"),
+        (Fraction(19, 250), 1, None),
+        (Fraction(19, 250), 200, None),
         (math.inf, 200, "bounds of 200 numeric columns"),
     ],
 )
@@ -287,7 +287,7 @@ def test_only_undeclared_numeric_columns_are_counted():
 
 
 def test_a_common_bound_lays_one_grid_under_all_columns():
-    X, records = numeric(n_features=30), ledger(epsilon=Fraction(4))
+    X, records = numeric(n_features=30), ledger(epsilon=Fraction(2))
     with pytest.warns(UndeclaredWarning):
         completed = complete(X, np.ones(3000), records, n_bins=32)
     assert set(completed.schema.edges) == set(range(30))
@@ -305,7 +305,7 @@ def test_the_common_grid_grows_with_the_bound():
     grids = []
     for factor in (1.0, 1024.0):
         X = numeric(n_features=30) * factor
-        completed = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
+        completed = complete(X, np.ones(3000), ledger(epsilon=Fraction(2)), n_bins=32)
         grids.append(np.array(completed.schema.edges[0]))
     assert np.allclose(grids[1], grids[0] * 1024)
 
@@ -314,7 +314,7 @@ def test_rows_without_any_number_do_not_count_for_the_common_bound():
     X = np.full((3000, 30), np.nan)
     X[:1500, 7] = 3.0
     with pytest.warns(UndeclaredWarning):
-        completed = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
+        completed = complete(X, np.ones(3000), ledger(epsilon=Fraction(2)), n_bins=32)
     (edges,) = set(completed.schema.edges.values())
     assert max(edges) < 4.0
 
