@@ -143,6 +143,17 @@ def test_the_page_of_the_package_index_leads_to_no_file_beside_it():
     )
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a shell of Unix, and /proc")
+def test_a_release_that_fails_has_a_record(tmp_path):
+    record = tmp_path / "release.txt"
+    done = subprocess.run(
+        [ROOT / ".ci" / "release", "v0.0.0-no-such-tag", record], capture_output=True, text=True
+    )
+    assert done.returncode != 0
+    said = "FAILED in the checks of the tag; nothing after it was done.\n"
+    assert record.read_text(encoding="utf-8") == said
+
+
 def test_actions_are_pinned_by_commit():
     used = [
         line
