@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import sys
 import sysconfig
 import tempfile
@@ -257,6 +258,18 @@ class SourceDistribution(sdist):
         super().make_release_tree(base_dir, sorted(names))
 
 
+#: A link, or a picture if it begins with an exclamation mark, to a file beside the README.
+BESIDE = re.compile(r"(!?)\[([^][]*)\]\((?![a-z]+:|#)[^()]*\)")
+
+
+def index_page(readme: str) -> str:
+    """Return a README as a package index can show it, where no file lies beside it.
+
+    A picture becomes what it shows in words, and a link its text.
+    """
+    return BESIDE.sub(lambda found: f"*{found[2]}*" if found[1] else found[2], readme)
+
+
 # The processes that translate may import this file again.
 if __name__ == "__main__":
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -265,6 +278,8 @@ if __name__ == "__main__":
             "Install it for the ordinary build of the same version (python3.13, not python3.13t)."
         )
     setup(
+        long_description=index_page(Path("README.md").read_text(encoding="utf-8")),
+        long_description_content_type="text/markdown",
         ext_modules=generated_c(),
         cmdclass={"build_ext": BuildKernels, "sdist": SourceDistribution},
     )

@@ -134,13 +134,21 @@ def _nightly(text: str) -> str:
 
 
 def _release(text: str) -> str:
-    wheels = re.findall(r"^  dpboost-\S+-cp3(\d+)-\S+\.whl: \d+ bytes", text, re.MULTILINE)
+    # A wheel that is followed by its golden texts has passed everything before them.
+    wheels = re.findall(
+        r"^  dpboost-\S+-cp3(\d+)-\S+\.whl: \d+ bytes(?=.*(?:\n.+)*\n  \d+ model texts)",
+        text,
+        re.MULTILINE,
+    )
+    failed = re.search(r"^FAILED in (.+); nothing after it was done\.$", text, re.MULTILINE)
+    end = f"the run failed in {failed[1]}" if failed else ""
     if not wheels:
-        return ""
+        return f"No wheel was built and tried; {end}." if failed else ""
     versions = listed([f"3.{version}" for version in dict.fromkeys(wheels)])
     texts = len(set(re.findall(r"model texts, as stored: sha256 (\w+)", text)))
     same = "; stored models are the same text with each" if texts == 1 else ""
-    return f"Wheels for Python {versions} were built and tried{same}."
+    end = f"; {end}" if failed else ""
+    return f"Wheels for Python {versions} were built and tried{same}{end}."
 
 
 def _windows(text: str) -> str:

@@ -48,6 +48,25 @@ _COLUMNS = """    featuresCol : str, default="features"
         Further parameters of LightGBM by their names.
 """
 
+_EXAMPLE = """
+Examples
+--------
+>>> from pyspark.sql import SparkSession
+>>> from dpboost.spark import {name}
+>>> spark = SparkSession.builder.master("local[2]").getOrCreate()
+>>> rows = spark.createDataFrame([(i % 10 / 10, {label}) for i in range(300)], ["x", "y"])
+>>> schema = {{"bounds": {{"x": (0, 1)}}, {declared}}}
+>>> estimator = {name}(
+...     epsilon=1.0, delta=1e-6, schema=schema, featuresCols=["x"], labelCol="y"
+... )
+>>> model = estimator.fit(rows)
+>>> model.transform(rows).columns
+{columns}
+>>> model.privacy_report_.private
+True
+>>> spark.stop()
+"""
+
 
 def _defaults(local: type) -> dict[str, Any]:
     """Return the parameters of an estimator of this process, with their default values."""
@@ -107,7 +126,19 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
         cls._there = type(cls.__name__, (_OnSpark, local), {"__module__": cls.__module__})
         text = docs.docstring_of(local)
         before, _, _ = text.partition("**kwargs" if "**kwargs" in text else "\nAttributes\n")
-        cls.__doc__ = f"{before}{textwrap.dedent(_COLUMNS)}"
+        several = issubclass(cls, ClassColumns)
+        example = _EXAMPLE.format(
+            name=cls.__name__,
+            label="i % 2" if several else "i % 3 / 2",
+            declared='"classes": [0, 1]' if several else '"label_bounds": (0, 1)',
+            columns=[
+                "x",
+                "y",
+                *(["rawPrediction", "probability"] if several else []),
+                "prediction",
+            ],
+        )
+        cls.__doc__ = f"{before}{textwrap.dedent(_COLUMNS)}{example}"
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__()

@@ -129,6 +129,20 @@ class SparkDPRegressionModel(Model, SparkColumns, Stored):
     Privacy
     -------
     Post-processing of what was released.
+
+    Examples
+    --------
+    What a fit of this process released, for DataFrames: ``model.transform(frame)`` adds columns.
+
+    >>> import numpy as np
+    >>> import dpboost
+    >>> from dpboost.spark import SparkDPRegressionModel
+    >>> X = np.random.default_rng(0).uniform(size=(300, 1))
+    >>> schema = {"bounds": {0: (0, 1)}, "label_bounds": (0, 1)}
+    >>> local = dpboost.DPTreeRegressor(epsilon=1.0, schema=schema).fit(X, X[:, 0])
+    >>> model = SparkDPRegressionModel(local)
+    >>> model.to_local() is local, model.privacy_report_.private
+    (True, True)
     """
 
     def __init__(self, local: Any) -> None:
@@ -198,6 +212,20 @@ class SparkDPClassificationModel(SparkDPRegressionModel, ClassColumns):
     Privacy
     -------
     Post-processing of what was released.
+
+    Examples
+    --------
+    What a fit of this process released, for DataFrames: ``model.transform(frame)`` adds columns.
+
+    >>> import numpy as np
+    >>> import dpboost
+    >>> from dpboost.spark import SparkDPClassificationModel
+    >>> X = np.random.default_rng(0).uniform(size=(300, 1))
+    >>> schema = {"bounds": {0: (0, 1)}, "classes": [0, 1]}
+    >>> local = dpboost.DPTreeClassifier(epsilon=1.0, schema=schema).fit(X, (X[:, 0] > 0.5) * 1)
+    >>> model = SparkDPClassificationModel(local)
+    >>> model.to_local() is local, model.privacy_report_.private
+    (True, True)
     """
 
     def _outputs(self) -> dict[str, str]:

@@ -151,10 +151,27 @@ def test_heads_are_written_again_and_follow_the_text(tmp_path):
         ("nightly.txt", "rest: passed in 3 s\n", "1 of 1 nightly steps passed"),
         (
             "release.txt",
-            "  dpboost-1-cp310-cp310-x.whl: 5 bytes\n  dpboost-1-cp311-cp311-x.whl: 5 bytes\n"
-            "  44 model texts, as stored: sha256 aa\n  44 model texts, as stored: sha256 aa\n",
+            "Python 3.10\n  dpboost-1-cp310-cp310-x.whl: 5 bytes in 1 s\n  tests: 7 passed\n"
+            "  44 model texts, as stored: sha256 aa\n\n"
+            "Python 3.11\n  dpboost-1-cp311-cp311-x.whl: 5 bytes\n"
+            "  44 model texts, as stored: sha256 aa\n",
             "Wheels for Python 3.10 and 3.11 were built and tried; stored models are the same",
         ),
+        (
+            "release.txt",
+            "Python 3.10\n  dpboost-1-cp310-cp310-x.whl: 5 bytes\n"
+            "  44 model texts, as stored: sha256 aa\n\n"
+            "Python 3.11\n  dpboost-1-cp311-cp311-x.whl: 5 bytes\n"
+            "FAILED in tests of what was installed, with Python 3.11; nothing after it was done.\n",
+            "Wheels for Python 3.10 were built and tried; stored models are the same text with "
+            "each; the run failed in tests of what was installed, with Python 3.11.",
+        ),
+        (
+            "release.txt",
+            "FAILED in the checks of the tag; nothing after it was done.\n",
+            "No wheel was built and tried; the run failed in the checks of the tag.",
+        ),
+        ("release.txt", "", ""),
         ("windows.txt", "1 failed, 25 passed\n30 passed\n", "55 tests pass and 1 fail"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -116,6 +117,41 @@ def test_the_recipe_for_conda_forge_asks_for_the_same():
     assert listed("run", "tests") == {"python", *asked}
     assert set(PROJECT["build-system"]["requires"]) <= listed("host", "  run")
     assert f"dpboost = {PROJECT['project']['scripts']['dpboost']}" in text
+
+
+def test_the_recipe_for_conda_forge_has_the_address_of_the_project():
+    recipe = (ROOT / ".ci" / "conda-forge" / "recipe.yaml").read_text(encoding="utf-8")
+    homepage = re.findall(r"^  homepage: (\S+)$", recipe, re.MULTILINE)
+    assert homepage == [*PROJECT["project"].get("urls", {}).values()][:1]
+    has_maintainers = "\nextra:\n  recipe-maintainers:\n    - " in recipe
+    assert has_maintainers == bool(homepage)
+
+
+def test_the_page_of_the_package_index_leads_to_no_file_beside_it():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = runpy.run_path(str(ROOT / "setup.py"))["index_page"]
+    link = re.compile(r"\]\((?!https?://)")
+    assert link.search(readme)
+    shown = page(readme)
+    assert not link.search(shown)
+    assert "\n*Accuracy against epsilon on two tables" in shown
+    assert "Read the known limits." in shown
+    assert shown.count("```") == readme.count("```")
+    assert (
+        page("[a](https://a.org/b) and [c](#c), [d](d.md#e)")
+        == "[a](https://a.org/b) and [c](#c), d"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a shell of Unix, and /proc")
+def test_a_release_that_fails_has_a_record(tmp_path):
+    record = tmp_path / "release.txt"
+    done = subprocess.run(
+        [ROOT / ".ci" / "release", "v0.0.0-no-such-tag", record], capture_output=True, text=True
+    )
+    assert done.returncode != 0
+    said = "FAILED in the checks of the tag; nothing after it was done.\n"
+    assert record.read_text(encoding="utf-8") == said
 
 
 def test_actions_are_pinned_by_commit():

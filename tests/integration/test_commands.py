@@ -162,7 +162,10 @@ ELSEWHERE = {
         "tests/install/test_first_hour.py::test_a_model_in_at_most_five_commands_and_five_minutes"
     ),
     r"\.ci/sanitize": ".ci/nightly sanitize",
-    r"bash \.ci/release vVERSION benchmarks/results/release\.txt": ".ci/nightly release",
+    r"(bash )?\.ci/release( vVERSION benchmarks/results/release\.txt)?": ".ci/nightly release",
+    r"python -m tests\.stored names": (
+        "tests/unit/test_public_names.py::test_the_page_is_that_of_the_package"
+    ),
     r"python -m tests\.stored": (
         "tests/integration/test_stored_formats.py::test_there_are_stored_files"
     ),

@@ -1,14 +1,14 @@
 """Files of every format that later versions have to read: ``python -m tests.stored``.
 
 Written once for each version, into a folder of its name. Files of a version that was released are
-never changed.
+never changed. ``python -m tests.stored names`` writes the names of a version that was not released
+again, and the page that shows them.
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import json
+import sys
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -17,11 +17,9 @@ import numpy as np
 
 import dpboost
 from dpboost.federated import Agreement
+from tests.stored import names as stored_names
 
 FOLDER = Path(__file__).parent
-#: Modules whose ``__all__`` is promised, and of one more the names that are.
-PUBLIC = ("dpboost", "dpboost.dask", "dpboost.federated", "dpboost.local", "dpboost.spark")
-OF_AUDIT = ("audit_estimator", "estimate_epsilon", "replay_budget", "replay_estimator")
 
 
 def table() -> tuple[np.ndarray, np.ndarray]:
@@ -59,18 +57,11 @@ def agreement() -> Agreement:
     )
 
 
-def public_names() -> dict[str, list[str]]:
-    """Return every public name with the names of its parameters, if it has any."""
-    found = {}
-    for module in (*PUBLIC, "dpboost.audit"):
-        here = importlib.import_module(module)
-        for name in OF_AUDIT if module == "dpboost.audit" else here.__all__:
-            try:
-                parameters = list(inspect.signature(getattr(here, name)).parameters)
-            except (TypeError, ValueError):
-                parameters = []
-            found[f"{module}.{name}"] = parameters
-    return found
+def write_names() -> None:
+    """Write the names that this version promises, and the page of them."""
+    text = json.dumps(stored_names.public_names(), indent=1)
+    (FOLDER / dpboost.__version__ / "names.json").write_text(text + "\n")
+    stored_names.PAGE.write_text(stored_names.page(), encoding="utf-8")
 
 
 def main() -> None:
@@ -102,7 +93,7 @@ def main() -> None:
         "kind,category,,,0|1|2,\nwho,text,,,,user\nlevel,number,0,6,,target\n"
     )
     (folder / "agreement.json").write_text(agreement().to_json() + "\n")
-    (folder / "names.json").write_text(json.dumps(public_names(), indent=1) + "\n")
+    write_names()
     budget = dpboost.Budget(epsilon=2.0, delta=1e-6, table="stored")
     budget.save(folder / "stored.budget")
     private = dpboost.DPBoostRegressor(schema=regressor.schema, n_estimators=2, verbosity=-1)
@@ -110,4 +101,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write_names() if sys.argv[1:] == ["names"] else main()

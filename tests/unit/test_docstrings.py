@@ -5,7 +5,10 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import inspect
+import os
 import pkgutil
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -14,12 +17,21 @@ import pytest
 import dpboost
 import dpboost.dask
 import dpboost.federated
+import dpboost.local
+
+try:
+    from dpboost import spark
+except ImportError:  # without the extra
+    spark = None
 
 #: Made by other calls, classes to derive from, and names that refuse.
 NO_EXAMPLE = {
     *("CVBooster", "Link"),
     *("LGBMModel", "LGBMRanker", "DaskLGBMRanker"),
 }
+
+#: Its examples stop the session of Spark, which may be that of other tests in the same process.
+ON_SPARK = "dpboost.spark.estimators"
 
 
 def modules_with_examples():
@@ -28,12 +40,14 @@ def modules_with_examples():
             continue
         # Not imported yet: it may need an extra.
         path = importlib.util.find_spec(found.name).origin
-        if ">>>" in Path(path).read_text(encoding="utf-8"):
+        if found.name != ON_SPARK and ">>>" in Path(path).read_text(encoding="utf-8"):
             yield found.name
 
 
 def public_names():
-    for module in (dpboost, dpboost.federated, dpboost.dask):
+    for module in (dpboost, dpboost.federated, dpboost.dask, dpboost.local, spark):
+        if module is None:
+            continue
         for name in module.__all__:
             thing = getattr(module, name)
             ours = getattr(thing, "__module__", "").startswith("dpboost")
@@ -53,6 +67,33 @@ def test_examples_run(name, tmp_path, monkeypatch):
         )
     assert outcome.failed == 0
     assert outcome.attempted > 0
+
+
+@pytest.mark.integration
+def test_examples_on_spark_run(tmp_path):
+    pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+    from dpboost.spark.models import has_java
+
+    if not has_java():
+        pytest.skip("there is no Java runtime")
+    program = (
+        "import doctest, importlib, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        f"print(*doctest.testmod(importlib.import_module({ON_SPARK!r})))\n"
+    )
+    paths = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+    )
+    failed, attempted = done.stdout.split()[-2:]
+    assert (failed, done.returncode) == ("0", 0), done.stdout + done.stderr[-3000:]
+    assert int(attempted) >= 4 * len(
+        spark.estimators.SparkDPBoostRegressor.__doc__.split(">>>")[1:]
+    )
 
 
 @pytest.mark.parametrize("thing", list(public_names()))
