@@ -33,10 +33,10 @@ class OneVsRestLoss(NewtonLoss):
     -----
     The entries of a row's gradient vector are :math:`p_k - [y = k]` without a common
     constraint: clipped to :math:`\pm c` each, as those of `LogisticLoss`, its L1 norm is at most
-    :math:`K c` and its L2 norm at most :math:`\sqrt K c`. Each hessian :math:`p_k (1 - p_k)` is at most 1/4. Gradients are
-    negative for a row's own class and positive for the others: two rows differ by at most
-    :math:`2 c` in the entries of their own classes and by :math:`c` in the other ones, so that the
-    squared norm of their difference is at most :math:`(K + 6) c^2`.
+    :math:`K c` and its L2 norm at most :math:`\sqrt K c`. Each hessian :math:`p_k (1 - p_k)` is at
+    most 1/4. Gradients are negative for a row's own class and positive for the others: two rows
+    differ by at most :math:`2 c` in the entries of their own classes and by :math:`c` in the other
+    ones, so that the squared norm of their difference is at most :math:`(K + 6) c^2`.
 
     Privacy
     -------
