@@ -15,6 +15,7 @@ def runs() -> dict[str, Run]:
     """
     from benchmarks.attacks import ATTACKS
     from benchmarks.budgets.run import BUDGET
+    from benchmarks.calibration import CALIBRATION
     from benchmarks.catalog import EXPERIMENTS
     from benchmarks.cluster.runs import CLUSTER_RUNS
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
@@ -47,6 +48,7 @@ def runs() -> dict[str, Run]:
         RULE_CLIFFS,
         IRRELEVANT_COLUMNS,
         WIDE_BOUNDS,
+        CALIBRATION,
         AUDIT,
         ATTACKS,
         *PAPER_RUNS,

@@ -98,7 +98,7 @@ class PartitionLearner:
         self.queue.learn(partition.features, partition.feature, *shown)
         if ordering is not None:
             self._order(ordering, steps)
-        rate = self._rate(float(shown[0].sum())) if learning_rate is None else learning_rate
+        rate = self._rate(*shown) if learning_rate is None else learning_rate
         values = self.loss.to_score_units(steps, 1.0, rate)
         # The integers of the model text, not the steps: rows train on what will be predicted, and a
         # model that is read again goes on from the same scores.
@@ -110,12 +110,12 @@ class PartitionLearner:
             for value, weight in zip(values, hessians, strict=True)
         )
 
-    def _rate(self, gain: float) -> float:
-        """Return the learning rate of a round that shows this gain."""
+    def _rate(self, gains: NDArray[np.float64], variances: NDArray[np.float64]) -> float:
+        """Return the learning rate of a round that shows these gains."""
         if self.signal is None:
             return self.learning_rate
         rate = self.learning_rate * self.signal.factor
-        self.signal.learn(gain, rate)
+        self.signal.learn(float(gains.sum()), float(variances.sum()), rate)
         return rate
 
     def _partition(self, ordering: int | None) -> Partition:

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, field
 
 # After so many rounds the gains that they have shown decide.
-FIRST_ROUNDS = 200
-# Where they are less than this part of what there is to know of the labels, steps are smaller in
-# proportion, but for the least factor.
-LITTLE, LEAST_FACTOR = 0.2, 0.25
+FIRST_ROUNDS = 100
+# Where they are less than this part of what there is to know of the labels, even with so many
+# deviations of their noise, steps are smaller in proportion, but for the least factor.
+LITTLE, DOUBT, LEAST_FACTOR = 0.2, 2.0, 0.25
 
 
 @dataclass(kw_only=True)
@@ -37,6 +37,7 @@ class SignalRate:
     entropy: float
     _n_rounds: int = field(default=0, init=False)
     _learned: float = field(default=0.0, init=False)
+    _variance: float = field(default=0.0, init=False)
 
     @classmethod
     def of_classes(cls, n_rows: float, share: float) -> SignalRate:
@@ -50,11 +51,20 @@ class SignalRate:
         if self._n_rounds < FIRST_ROUNDS:
             return 1.0
         known = self.n_rows * self.entropy
-        part = self._learned / known if known > 0 else 1.0
+        most = self._learned + DOUBT * math.sqrt(self._variance)
+        part = most / known if known > 0 else 1.0
         return min(1.0, max(part / LITTLE, LEAST_FACTOR))
 
-    def learn(self, gain: float, rate: float) -> None:
-        """Take note of the released gain of a round that was learned at this rate."""
+    def learn(self, gain: float, variance: float, rate: float) -> None:
+        """Take note of the released gain of a round that was learned at this rate.
+
+        Parameters
+        ----------
+        gain, variance : float
+            From `dpboost.growing.split_gains.split_gains`, summed over the splits.
+        rate : float
+        """
         if self._n_rounds < FIRST_ROUNDS:
             self._learned += rate * gain
+            self._variance += rate**2 * variance
         self._n_rounds += 1

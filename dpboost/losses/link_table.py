@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import to_integer_units
-from dpboost.losses.newton_loss import SCORE_BITS
+from dpboost.losses.newton_loss import GRADIENT_ONE, SCORE_BITS
 
 TABLE_SHIFT = 13  # a step of the logistic table is 2^-7
 TABLE_RANGE = 12 << SCORE_BITS  # further out the probability rounds to 0 or 1 on its grid
@@ -60,17 +60,33 @@ def logistic_table() -> NDArray[np.int64]:
     return table
 
 
-@lru_cache(maxsize=1)
-def two_sided_table() -> NDArray[np.int64]:
-    """Integer table of the logistic function from -12 to 12, without a sign to look at.
+@lru_cache(maxsize=16)
+def two_sided_table(limit_units: int = GRADIENT_ONE) -> NDArray[np.int64]:
+    """Integer table from -12 to 12 of what to compare labels with where differences are clipped.
+
+    A clip at ``c`` cuts what is left of ``p - label`` unequally: with the logistic function as
+    ``p``, the rows of a leaf are at rest where their odds are off by a factor of ``1 / c``, the
+    rarer class too rare. Here ``p`` is the number for which they rest at the odds ``exp(score)``:
+    ``min(p, c) / min(1 - p, c) = exp(score)``. It is ``c exp(score)`` where that is the least,
+    by symmetry on the other side, and the logistic function between, if there is a between.
+
+    Parameters
+    ----------
+    limit_units : int
+        The clip ``c`` in units of 2^-16, from 1 to 65536, which clips nothing.
 
     Returns
     -------
     ndarray of shape (3072,), int64
         Entry ``i`` is ``(value << 32) + rise``: the function at ``i * 2^-7 - 12`` on the 2^-30 grid
-        and its rise up to the next entry, by the symmetry of `logistic_table`.
+        and its rise up to the next entry.
     """
     above = logistic_table() >> 32
+    if limit_units < GRADIENT_ONE:
+        limit = limit_units * (ONE // GRADIENT_ONE)
+        odds = np.exp(-float(STEP) * np.arange(len(above)))
+        clipped = ONE - _rounded(limit * odds, lambda odds: _EXACT.multiply(limit, odds))
+        above = np.maximum(above, clipped)
     heights = np.concatenate(((1 << TABLE_BITS) - above[:0:-1], above))
     table = (heights[:-1] << 32) + np.diff(heights)
     table.setflags(write=False)

@@ -31,7 +31,10 @@ class LogisticLoss(NewtonLoss):
     ``p (1 - p)`` (Boehning 1992, the quadratic lower bound of the log-likelihood): a public
     number, so that gains and leaves have the constants of the squared loss. The probability comes
     from an integer table of the logistic function with linear interpolation, error below 2^-20
-    before it is rounded to 2^-16; no floating-point function runs on a row.
+    before it is rounded to 2^-16; no floating-point function runs on a row. Where gradients are
+    clipped, sums of leaves compare labels with what leaves the odds of their labels at rest
+    (`link_table.two_sided_table`): a clipped gradient of the probability would make rare classes
+    rarer.
 
     Parameters
     ----------
@@ -158,7 +161,8 @@ class LogisticLoss(NewtonLoss):
 
     def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
         """Return tables and numbers that the kernels take, in their order."""
-        return two_sided_table(), gradient_units(gradient_limit)
+        limit = gradient_units(gradient_limit)
+        return two_sided_table(limit), limit
 
     def gradient_reach(self, gradient_limit: float) -> ContributionBound:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""

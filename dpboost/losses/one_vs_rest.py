@@ -31,11 +31,11 @@ class OneVsRestLoss(NewtonLoss):
     Notes
     -----
     The entries of a row's gradient vector are :math:`p_k - [y = k]` without a common
-    constraint: clipped to :math:`\pm c` each, its L1 norm is at most :math:`K c` and its L2 norm
-    at most :math:`\sqrt K c`. Each hessian :math:`p_k (1 - p_k)` is at most 1/4. Gradients are
-    negative for a row's own class and positive for the others: two rows differ by at most
-    :math:`2 c` in the entries of their own classes and by :math:`c` in the other ones, so that the
-    squared norm of their difference is at most :math:`(K + 6) c^2`.
+    constraint: clipped to :math:`\pm c` each, as those of `LogisticLoss`, its L1 norm is at most
+    :math:`K c` and its L2 norm at most :math:`\sqrt K c`. Each hessian :math:`p_k (1 - p_k)` is at
+    most 1/4. Gradients are negative for a row's own class and positive for the others: two rows
+    differ by at most :math:`2 c` in the entries of their own classes and by :math:`c` in the other
+    ones, so that the squared norm of their difference is at most :math:`(K + 6) c^2`.
 
     Privacy
     -------
@@ -72,7 +72,8 @@ class OneVsRestLoss(NewtonLoss):
 
     def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
         """Return tables and numbers that the kernels take, in their order."""
-        return two_sided_table(), gradient_units(gradient_limit)
+        limit = gradient_units(gradient_limit)
+        return two_sided_table(limit), limit
 
     def gradient_reach(self, gradient_limit: float) -> ContributionBound:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""

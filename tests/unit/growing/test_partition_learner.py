@@ -115,9 +115,11 @@ def scores_of(tree, bins):
     return scores
 
 
-def gradients_and_hessians(loss, scores, labels):
+def gradients_and_hessians(loss, scores, labels, clip):
     if isinstance(loss, LogisticLoss):
-        p = 1 / (1 + np.exp(-scores * loss.unit))
+        odds = np.exp(-np.abs(scores) * loss.unit)
+        p = np.minimum(odds / (1 + odds), clip * odds)
+        p = np.where(scores < 0, p, 1 - p)
         return p - labels, p * (1 - p)
     return (scores - labels) / loss.half_units, np.ones(len(labels))
 
@@ -130,7 +132,7 @@ def test_without_noise_a_round_is_a_newton_step_in_every_leaf(name, clip):
     bins, labels = table(loss)
     scores = np.full(N_ROWS, loss.start_units, dtype=np.int64)
     for tree in run(rows, steps, ledger(), 4):
-        gradients, hessians = gradients_and_hessians(loss, scores, labels)
+        gradients, hessians = gradients_and_hessians(loss, scores, labels, clip)
         gradients = np.clip(gradients, -clip, clip)
         moved = scores_of(tree, bins)
         for value in np.unique(moved):

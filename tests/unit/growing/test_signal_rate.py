@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dpboost.growing.signal_rate import FIRST_ROUNDS, LEAST_FACTOR, LITTLE, SignalRate
+from dpboost.growing.signal_rate import DOUBT, FIRST_ROUNDS, LEAST_FACTOR, LITTLE, SignalRate
 
 
 def after(part, *, n_rows=1000.0, entropy=0.5, rounds=FIRST_ROUNDS, rate=0.2):
@@ -14,7 +14,7 @@ def after(part, *, n_rows=1000.0, entropy=0.5, rounds=FIRST_ROUNDS, rate=0.2):
     signal = SignalRate(n_rows=n_rows, entropy=entropy)
     for _ in range(rounds):
         assert signal.factor == 1.0
-        signal.learn(part * n_rows * entropy / rate / FIRST_ROUNDS, rate)
+        signal.learn(part * n_rows * entropy / rate / FIRST_ROUNDS, 0.0, rate)
     return signal
 
 
@@ -36,9 +36,19 @@ def test_steps_follow_what_was_learned(part, factor):
 
 def test_the_first_rounds_decide_once():
     signal = after(0.5 * LITTLE)
-    signal.learn(1e9, 0.2)
+    signal.learn(1e9, 0.0, 0.2)
     assert signal.factor == pytest.approx(0.5)
     assert after(0.0, rounds=FIRST_ROUNDS - 1).factor == 1.0
+
+
+@pytest.mark.parametrize(("deviation", "factor"), [(0.04, 0.4), (0.09, 0.9), (5.0, 1.0)])
+def test_gains_that_noise_may_hide_are_no_reason_for_small_steps(deviation, factor):
+    n_rows, rate = 1000.0, 0.2
+    signal = SignalRate(n_rows=n_rows, entropy=1.0)
+    for _ in range(FIRST_ROUNDS):
+        signal.learn(0.0, (deviation * n_rows / rate) ** 2 / FIRST_ROUNDS, rate)
+    assert signal.factor == pytest.approx(min(1.0, max(DOUBT * deviation / LITTLE, LEAST_FACTOR)))
+    assert signal.factor == pytest.approx(factor)
 
 
 def test_what_there_is_to_know_follows_the_classes():
@@ -48,5 +58,5 @@ def test_what_there_is_to_know_follows_the_classes():
     for share in (0.0, 1.0):
         signal = SignalRate.of_classes(100.0, share)
         for _ in range(FIRST_ROUNDS):
-            signal.learn(1.0, 0.2)
+            signal.learn(1.0, 0.0, 0.2)
         assert signal.factor == 1.0, "nothing to know"

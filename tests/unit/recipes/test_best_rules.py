@@ -90,8 +90,8 @@ def test_steps_are_as_large_as_gradients_at_the_released_start(share):
 @pytest.mark.parametrize(
     ("n_features", "epsilon", "rounds", "rate"),
     [
-        (10, 1.0, 800, 0.2),
-        (123, 1.0, 1230, 0.2),
+        (10, 1.0, 800, 0.13),
+        (123, 1.0, 1230, 0.13),
         (300, 1.0, 3000, 0.3),
         (60_000, 1.0, MOST_ROUNDS, 0.3),
         (60_000, 0.1, 1600, 0.3),  # more could not be drawn
@@ -148,13 +148,14 @@ def test_features_meet_again_where_rows_are_many(loss, rows):
         assert learner(facts(n_rows, loss, delta=delta)).queue.again == chance
 
 
-def test_steps_follow_the_signal_of_two_classes_where_rows_are_many():
-    many = facts(ROWS_FOR_ROUNDS, LogisticLoss())
-    assert learner(many).signal.n_rows == ROWS_FOR_ROUNDS
-    assert learner(many).signal.entropy == pytest.approx(math.log(2))
-    own = replace(many, given={"learning_rate": 0.1})
-    few, pure = facts(ROWS_FOR_ROUNDS - 1, LogisticLoss()), facts(1e6, LogisticLoss(), delta=0)
-    for other in (own, few, pure, facts(1e6, SQUARED), facts(1e6, SOFTMAX)):
+@pytest.mark.parametrize("n_rows", [100, ROWS_FOR_ROUNDS])
+def test_steps_follow_the_signal_of_two_classes_whatever_the_number_of_rows(n_rows):
+    some = facts(n_rows, LogisticLoss())
+    assert learner(some).signal.n_rows == n_rows
+    assert learner(some).signal.entropy == pytest.approx(math.log(2))
+    own = replace(some, given={"learning_rate": 0.1})
+    pure = facts(1e6, LogisticLoss(), delta=0)
+    for other in (own, pure, facts(1e6, SQUARED), facts(1e6, SOFTMAX)):
         assert learner(other).signal is None
 
 
@@ -169,13 +170,21 @@ def test_few_rows_keep_few_rounds_whatever_the_epsilon(loss):
     ):
         hyper = defaults(replace(facts(n_rows, loss), epsilon=epsilon))
         found = (hyper.n_estimators, hyper.max_depth, hyper.learning_rate)
-        assert found == (rounds, depth, 0.2)
+        assert found == (rounds, depth, 0.13 if isinstance(loss, LogisticLoss) else 0.2)
+
+
+def test_steps_of_two_classes_grow_where_rows_are_few_without_a_jump():
+    known = np.geomspace(250, 16_000, 100)
+    rates = [defaults(facts(n_rows, LogisticLoss())).learning_rate for n_rows in known]
+    assert (rates[0], rates[-1]) == (0.25, 0.13)
+    assert (np.diff(rates) <= 0).all()
+    assert np.abs(np.diff(rates)).max() < 0.01
 
 
 @pytest.mark.parametrize(
     ("loss", "n_rows", "rounds", "depth", "rate"),
     [
-        (LogisticLoss(), 32_000, 1000, 6, 0.2),
+        (LogisticLoss(), 32_000, 1000, 6, 0.13),
         (SOFTMAX, 40_000, 1250, 7, 0.2),
         (SQUARED, 25_600, 800, 6, 0.2),
         (SQUARED, 32_000, 1600, 7, 0.1),
