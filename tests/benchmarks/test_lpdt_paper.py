@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from benchmarks.errors import DataFileError
-from benchmarks.harness.claims import judged
+from benchmarks.harness.claims import FEW_AGREE, judged
 from benchmarks.harness.results import Result, read
 from benchmarks.harness.run import Request, carry_out, page_of
 from benchmarks.reproductions.lpdt import figure1, figure2, figure4, table3
@@ -22,6 +22,7 @@ from benchmarks.reproductions.lpdt.baselines import (
 )
 from benchmarks.reproductions.lpdt.rows import mean_of
 from benchmarks.reproductions.lpdt.runs import PAPERS, LocalPaper
+from benchmarks.reproductions.lpdt.runs import judged as judged_of
 from benchmarks.reproductions.lpdt.synthetic import MECHANISMS, draw
 from benchmarks.reproductions.lpdt.table2 import (
     EPSILONS,
@@ -110,7 +111,7 @@ def test_figure2_has_a_panel_for_every_quantity(monkeypatch):
     )
     found = [result for repeat in range(2) for result in figure2.measure(repeat)]
     assert len(figure2.panels(found)) == 3 * len(MECHANISMS)
-    assert all(verdict.n == 2 for verdict in judged(figure2.claims(found), found))
+    assert all(verdict.n == 2 for verdict in judged_of(figure2, found) if verdict.n)
     assert "nan" not in "\n".join(figure2.page(found))
 
 
@@ -120,7 +121,7 @@ def test_unlike_public_rows(module, rows, monkeypatch):
     split = dataclasses.replace(Split.of(X, X[:, 0], 0), y_public=Split.of(X, X[:, 0], 0).y_public)
     monkeypatch.setattr(module, "division", lambda repeat: split)
     found = [result for repeat in range(2) for result in module.measure(repeat)]
-    verdicts = judged(module.claims(found), found)
+    verdicts = judged_of(module, found)
     assert verdicts
     assert all(verdict.n == 2 for verdict in verdicts)
     assert "nan" not in "\n".join(module.page(found))
@@ -144,7 +145,8 @@ def test_table2_marks_what_is_significantly_better():
     assert counted[signed] == (4, 2)
     assert all(counted[label] == (4, 2) for label in counted)
     own = judged(claims(made), made)
-    assert {v.word for v in own if "signed" in v.claim.above} == {"agrees"}
+    below = [v for v in own if "signed" in v.claim.above and "HIST" in v.claim.below]
+    assert {v.reason for v in below} == {FEW_AGREE}
     factors = [text for text in lines if text.startswith("| ABA")][-1]
     assert factors.split("|")[2].strip() == f"{PUBLISHED['ABA'][0] / 1.035:.2f}"
 

@@ -197,5 +197,5 @@ def test_a_short_form_judges_only_what_it_has_measured():
         for method, value in (("a", 1.0), ("b", 0.5))
         for repeat in range(3)
     ]
-    assert [each.word for each in judged(claims, rows)] == ["agrees", "not measured"]
-    assert [each.word for each in judged(claims, rows, only_measured=True)] == ["agrees"]
+    assert [each.word for each in judged(claims, rows)] == ["undecided", "not measured"]
+    assert [each.word for each in judged(claims, rows, only_measured=True)] == ["undecided"]

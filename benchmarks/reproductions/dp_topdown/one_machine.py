@@ -24,6 +24,8 @@ from benchmarks.reproductions.dp_topdown.claims import (
     SHARE_ALPHAS,
     UNIFORM,
     claims,
+    losses,
+    of_sizes,
     part_name,
     share_claims,
 )
@@ -53,6 +55,7 @@ AXES = {
 LOGARITHMIC = ("figure 2", "figure 3", "figure 5", "figure 6")
 
 INFINITE = float("inf")
+BUDGETS = ("decay", "uniform")
 
 #: Data sets of figures 2 and 5: small tables, and those of which a fit takes ten times as long.
 SETS = ("adult", "bank", "default_credit", "skin")
@@ -306,6 +309,7 @@ PAPERS = (
         axes=AXES,
         pieces=partial(pieces, SETS),
         claims=partial(claims, SETS, SMALL_SETS),
+        derived=lambda rows: [*losses(rows, BUDGETS), *of_sizes(rows)],
         logarithmic=LOGARITHMIC,
     ),
     Paper(
@@ -326,5 +330,6 @@ PAPERS = (
         axes={"figure 4": AXES["figure 1"]},
         pieces=other_pieces,
         claims=partial(share_claims, "figure 4", OTHER_SETS),
+        derived=lambda rows: losses(rows, BUDGETS),
     ),
 )

@@ -14,7 +14,14 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.harness.results import Result
 from benchmarks.problems import PROBLEMS
 from benchmarks.reproductions.fits import Paper, Piece, measured
-from benchmarks.reproductions.friedman_schuster.claims import DRAWS, PAPER, TREES, UNPRUNED, claims
+from benchmarks.reproductions.friedman_schuster.claims import (
+    DRAWS,
+    PAPER,
+    TREES,
+    UNPRUNED,
+    claims,
+    derived,
+)
 from benchmarks.reproductions.friedman_schuster.synthetic import (
     Concept,
     Domain,
@@ -384,6 +391,7 @@ PAPERS = (
         axes=AXES,
         pieces=pieces,
         claims=claims,
+        derived=derived,
         logarithmic=("figure 6", "figure 7"),
         kinds={
             "our constants": lambda method: PAPER not in method,
