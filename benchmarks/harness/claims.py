@@ -433,7 +433,7 @@ def sections(verdicts: Sequence[Verdict], digits: int = 4) -> list[str]:
             lines += [f"## {title}", "", f"Claims: {counts(own)}.", ""]
             if not ours or lines[0] == f"## {title}":
                 lines += [EXPLAINED, "", *_tests(verdicts), ""]
-            lines += [*_by_text(own), *_table(own, digits), ""]
+            lines += [*(_by_text(own) if ours else _by_sentence(own)), *_table(own, digits), ""]
     return lines
 
 
@@ -441,6 +441,16 @@ def _tests(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield how the claims of a page are tested."""
     used = dict.fromkeys(verdict.claim.test for verdict in verdicts)
     yield f"Test: {'; or '.join(test.value for test in used)}."
+
+
+def _by_sentence(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a line of counts for each sentence of the paper."""
+    by_source: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_source.setdefault(verdict.claim.source or verdict.claim.text, []).append(verdict)
+    for source, own in by_source.items():
+        yield f"* {source}: {counts(own)}."
+    yield ""
 
 
 def _by_text(verdicts: Sequence[Verdict]) -> Iterator[str]:

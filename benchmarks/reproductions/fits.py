@@ -164,6 +164,7 @@ class Paper:
             body=self._body,
             finding=lambda results: finding(self.judged(results)),
             draw=self._draw,
+            code=self.pieces,
         )
 
     def _plan(self, request: Request) -> Plan:
