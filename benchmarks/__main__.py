@@ -48,13 +48,12 @@ def _by_paper(names: Sequence[str], folder: Path) -> Iterator[str]:
         own = [name for name in names if name in {item.run for item in items}]
         left = [name for name in left if name not in own]
         yield f"{paper}: {_measured(items, folder)}"
-        said = f"claims: {told(counts_of(paper, folder))}"
-        yield from textwrap.wrap(said, 96, initial_indent="  ", subsequent_indent="    ")
-        yield from _out_of_date(own, folder)
+        yield f"  claims: {told(counts_of(paper, folder))}"
         yield from _wrapped([f"{name}*" if name == HEADLINES[paper] else name for name in own])
     if left:
         yield "More of these papers"
         yield from _wrapped(left)
+    yield from _out_of_date(names, folder)
 
 
 def _out_of_date(names: Sequence[str], folder: Path) -> Iterator[str]:
@@ -62,16 +61,10 @@ def _out_of_date(names: Sequence[str], folder: Path) -> Iterator[str]:
     states = {name: state_of(name, folder) for name in names}
     stale = [name for name, found in states.items() if found == STALE]
     unknown = sum(found == UNKNOWN for found in states.values())
-    said = [f"{', '.join(stale)} {STALE}"] if stale else []
-    said += [f"{unknown} of {len(states)} {UNKNOWN}"] if unknown else []
-    if said:
-        yield from textwrap.wrap(
-            "; ".join(said),
-            96,
-            initial_indent="  ",
-            subsequent_indent="    ",
-            break_on_hyphens=False,
-        )
+    if stale:
+        yield from _wrapped([f"{STALE}:", *stale])
+    if unknown:
+        yield f"{unknown} of {len(names)} records: {UNKNOWN}."
 
 
 def list_group(group: Group, folder: Path) -> Iterator[str]:
@@ -97,7 +90,7 @@ def _measured(items: Sequence[Item], folder: Path) -> str:
 def _wrapped(names: Sequence[str]) -> list[str]:
     # Two blanks between names, which `textwrap` leaves as they are; a name stays whole.
     return textwrap.wrap(
-        "  ".join(names), 96, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+        "  ".join(names), 150, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
     )
 
 

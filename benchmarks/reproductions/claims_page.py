@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.files import write_atomically
-from benchmarks.harness.claims import UNDECIDED, WORDS, Verdict, judged
+from benchmarks.harness.claims import HOLDS_MARGIN, HOLDS_ZERO, UNDECIDED, WORDS, Verdict, judged
 from benchmarks.harness.claims import sections as sections_of
 from benchmarks.harness.results import read
 from benchmarks.reproductions import inventory
@@ -42,6 +42,7 @@ UNJUDGED = {
     ),
 }
 
+_WIDE = (HOLDS_ZERO, HOLDS_MARGIN)
 _ROW = re.compile(r"^\| .* \| ([a-z ]+)(?:: ([^|]+))? \|$")
 
 
@@ -74,10 +75,12 @@ def told(found: Counter[tuple[str, str]]) -> str:
     """Return counts as words, with the reasons of what is undecided."""
     parts = []
     for word in WORDS:
-        own = {reason: n for (said, reason), n in found.items() if said == word}
-        if own:
-            why = "; ".join(f"{n} {reason}" for reason, n in own.items() if reason)
-            parts.append(f"{sum(own.values())} {word}" + (f" ({why})" if word == UNDECIDED else ""))
+        n = sum(number for (said, _), number in found.items() if said == word)
+        if n and word == UNDECIDED:
+            wide = sum(number for (_, why), number in found.items() if why in _WIDE)
+            parts.append(f"{n} {word} ({n - wide} too few repeats, {wide} wide intervals)")
+        elif n:
+            parts.append(f"{n} {word}")
     return ", ".join(parts) or "none measured"
 
 
