@@ -107,7 +107,8 @@ def _root(square: PrivacyCost) -> Epsilon:
     return epsilon_of(root_down(number_of(square)))
 
 
-@lru_cache(maxsize=256)
+# A tree that saves budget has as many different ones as nodes and features.
+@lru_cache(maxsize=16_384)
 def _rate(numerator: int, denominator: int, constant: int) -> tuple[int, int]:
     """Return the exponent for a unit; by integers, which are looked up faster than fractions."""
     return ratio_down(Fraction(numerator, denominator * constant))
