@@ -14,7 +14,7 @@ from benchmarks.errors import DataFileError
 from benchmarks.harness.claims import FEW_AGREE, judged
 from benchmarks.harness.results import Result, read
 from benchmarks.harness.run import Request, carry_out, page_of
-from benchmarks.reproductions.lpdt import figure1, figure2, figure4, table3
+from benchmarks.reproductions.lpdt import figure1, figure2, figure4, released, table2, table3
 from benchmarks.reproductions.lpdt.baselines import (
     Scale,
     deconvolution_predictions,
@@ -211,3 +211,42 @@ def test_a_table_that_is_not_at_hand_is_skipped_and_named(monkeypatch):
     assert plan.facts["not run"] == "AIR: its file is not at hand"
     assert len(plan.units) == len(PUBLISHED) - 1
     assert not any(unit.name.startswith("AIR") for unit in plan.units)
+
+
+def test_deconvolution_is_tuned_within_the_private_rows(rows):
+    X, _ = rows
+    split = Split.of(X, X[:, 0], 0)
+    parts = list(table2._within(split))
+    assert sum(len(part.y_test) for part in parts) == len(split.y)
+    for part in parts:
+        assert len(part.y) + len(part.y_test) == len(split.y)
+        assert part.X_public is split.X_public
+
+
+def test_the_released_package_gets_scaled_features_and_is_no_method_of_ours(rows, monkeypatch):
+    X, _ = rows
+    split = Split.of(X, X[:, 0], 0)
+    asked = []
+
+    def fit(name, arrays, settings, n_jobs):
+        asked.append((name, arrays, settings))
+        return SimpleNamespace(prediction=np.zeros(len(arrays["test_X"])))
+
+    monkeypatch.setattr(released, "fit_in_peer", fit)
+    found = released.predictions(split, 2.0, Sizes(3, 5))
+    assert found.tolist() == [0.0] * len(split.y_test)
+    ((name, arrays, settings),) = asked
+    assert (name, settings["max_depth"], settings["epsilon"]) == (released.NAME, 3, 2.0)
+    for part in ("public_X", "train_X", "test_X"):
+        assert arrays[part].min() >= 0
+        assert arrays[part].max() <= 1
+    assert not f"{released.RULE}, {released.LABEL}".endswith(table2._OURS)
+
+
+def test_a_tree_of_depth_0_is_tuned_too():
+    assert 0 in table2._DEPTHS
+    assert set(table2.PUBLISHED_OTHERS) == set(table2.PUBLISHED)
+    assert all(len(others) == 7 for others in table2.PUBLISHED_OTHERS.values())
+    assert table2._published("ABA", "DT", 1) == 5.67
+    assert table2._published("ABA", "DECONV", 1) == 10.9
+    assert table2._published("ABA", "LPDT-V", 1) == 7.34

@@ -328,7 +328,7 @@ DP_TOPDOWN = Recipe(
 
 # What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
 # Numbered: DP-TopDown | Algorithm 1 | corrected | scores of their own noise, a stop rule that
-#   noise cannot pass; leaves by counts or by report-noisy-max | oracles/test_oracles.py
+#   noise cannot pass; leaves by noisy counts | oracles/test_oracles.py
 # Numbered: DP-TopDown | Theorem 2 | not claimed | of TopDown without privacy, under weak learning
 #   | -
 # Numbered: DP-TopDown | Theorem 3 | not claimed | training error under weak learning, up to
