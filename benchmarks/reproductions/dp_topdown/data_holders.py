@@ -59,8 +59,8 @@ OTHER_SMALL_SETS = tuple(name for name in OTHER_SETS if name not in LARGE_SETS)
 
 # As many repeats as on one machine, at every second budget.
 FULL = Size(
-    repeats=10,
-    large_repeats=3,
+    repeats=100,
+    large_repeats=10,
     alphas=(0.125, 0.5, 2.0, 8.0, 32.0, 128.0, 512.0),
     shares=(0.015, 0.25, 0.5, 0.75, 0.985),
     share_alphas=SHARE_ALPHAS,
