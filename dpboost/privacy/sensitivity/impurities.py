@@ -217,7 +217,7 @@ def split_bounds(n_features: int, neighbors: Neighbors) -> Sensitivity:
 #   proved bound on the unnormalized score | unit/privacy/sensitivity/test_impurities.py
 # Numbered: Friedman and Schuster | Claim 1 | as printed | a step of the bound of information gain
 #   | unit/privacy/sensitivity/test_impurities.py
-# Numbered: Gubler | Theorem 7 | as printed | the impurity of a split is at least the sum of the parties' own best ones |
-#   unit/privacy/sensitivity/test_impurities.py
+# Numbered: Gubler | Theorem 7 | as printed | the impurity of a split is at least the sum of the
+#   parties' own best ones | unit/privacy/sensitivity/test_impurities.py
 # Numbered: Gubler | Lemma 3.2 | corrected | 1 for the printed 5/4, but for each feature: p
 #   features cost p times that | unit/privacy/sensitivity/test_impurities.py
