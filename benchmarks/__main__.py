@@ -13,10 +13,12 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.files import DATA_VARIABLE, PublishedFile
 from benchmarks.harness.describe import described, found
 from benchmarks.harness.groups import Group
+from benchmarks.harness.record import STALE, UNKNOWN, state_of
 from benchmarks.harness.run import NOTES, QUICK, RESULTS, Request, carry_out, draw_again, write_page
 from benchmarks.other_pages import OTHER_PAGES, write_heads
 from benchmarks.problems import ALL_PROBLEMS
 from benchmarks.registry import runs
+from benchmarks.reproductions.claims_page import counts_of, told, write_claims_page
 from benchmarks.reproductions.inventory import HEADLINES, ITEMS, Item
 from benchmarks.reproductions.inventory import lines as papers
 from benchmarks.results_page import write_results_page
@@ -46,10 +48,23 @@ def _by_paper(names: Sequence[str], folder: Path) -> Iterator[str]:
         own = [name for name in names if name in {item.run for item in items}]
         left = [name for name in left if name not in own]
         yield f"{paper}: {_measured(items, folder)}"
+        yield f"  claims: {told(counts_of(paper, folder))}"
         yield from _wrapped([f"{name}*" if name == HEADLINES[paper] else name for name in own])
     if left:
         yield "More of these papers"
         yield from _wrapped(left)
+    yield from _out_of_date(names, folder)
+
+
+def _out_of_date(names: Sequence[str], folder: Path) -> Iterator[str]:
+    """Yield which records are of other code than today's, and how many do not say."""
+    states = {name: state_of(name, folder) for name in names}
+    stale = [name for name, found in states.items() if found == STALE]
+    unknown = sum(found == UNKNOWN for found in states.values())
+    if stale:
+        yield from _wrapped([f"{STALE}:", *stale])
+    if unknown:
+        yield f"{unknown} of {len(names)} records: {UNKNOWN}."
 
 
 def list_group(group: Group, folder: Path) -> Iterator[str]:
@@ -58,6 +73,7 @@ def list_group(group: Group, folder: Path) -> Iterator[str]:
     for run in runs().values():
         if run.group is group:
             measured = "" if (folder / f"{run.name}.csv").is_file() else " (not measured yet)"
+            measured += f" ({STALE})" * (state_of(run.name, folder) == STALE)
             yield f"  {run.name:33} {run.title}{measured}"
     for page in OTHER_PAGES:
         if page.group is group:
@@ -74,7 +90,7 @@ def _measured(items: Sequence[Item], folder: Path) -> str:
 def _wrapped(names: Sequence[str]) -> list[str]:
     # Two blanks between names, which `textwrap` leaves as they are; a name stays whole.
     return textwrap.wrap(
-        "  ".join(names), 96, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+        "  ".join(names), 150, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
     )
 
 
@@ -117,6 +133,7 @@ def write_pages(folder: Path, *, figures: bool) -> None:
                 if figures:
                     draw_again(run, path)
     write_heads(folder)
+    write_claims_page(folder)
     write_results_page(folder, NOTES)
 
 

@@ -1,17 +1,19 @@
-"""Orderings that a paper reports, or that we add, and what became of them.
+"""What a paper reports, or what we add, and what became of it.
 
-A claim is judged by the differences of two methods on the same rows. Its interval is Student's
-over the repeats, wide enough for all claims that stand together on a page (Bonferroni), and for
-rows that repeats share (Nadeau and Bengio, 2003). *Confirmed* and *refuted* ask for ten repeats;
-with fewer a claim at most *agrees* or *disagrees*.
+A claim is judged by the differences of two methods on the same rows, by the test that suits its
+kind (`Kind`). Its margin is the smallest difference that counts, and is declared with the claim.
+*Confirmed*, *refuted* and *equivalent* ask for ten repeats or draws of noise; with fewer a claim
+stays *undecided*, with the reason.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 from scipy import stats
@@ -23,23 +25,56 @@ from benchmarks.summary import listed, table
 ENOUGH = 10
 ERROR = 0.05
 
-CONFIRMED, REFUTED, UNDECIDED = "confirmed", "refuted", "undecided"
-AGREES, DISAGREES, NOT_MEASURED = "agrees", "disagrees", "not measured"
-WORDS = (CONFIRMED, AGREES, UNDECIDED, DISAGREES, REFUTED, NOT_MEASURED)
+CONFIRMED, REFUTED, EQUIVALENT = "confirmed", "refuted", "equivalent"
+UNDECIDED, NOT_MEASURED = "undecided", "not measured"
+WORDS = (CONFIRMED, EQUIVALENT, UNDECIDED, REFUTED, NOT_MEASURED)
+
+#: Why a claim is undecided.
+ONE_REPEAT = "one repeat"
+FEW_AGREE = f"fewer than {ENOUGH} repeats, which agree"
+FEW_DISAGREE = f"fewer than {ENOUGH} repeats, which disagree"
+FEW = f"fewer than {ENOUGH} repeats"
+HOLDS_ZERO = "the interval holds 0"
+HOLDS_MARGIN = "the interval holds the margin"
+
+#: What lies between 0 and 1: a difference of two lies between -1 and 1, and so does its interval.
+_SHARES = frozenset({"accuracy", "training accuracy", "test error"})
 
 EXPLAINED = (
-    "Mean difference between two methods on the same rows and its 95 % interval by Student's t "
-    "over the repeats, widened for all claims of its table together (Bonferroni) and where repeats "
-    f"share rows (Nadeau and Bengio). *Confirmed* and *refuted* take {ENOUGH} repeats; with fewer "
-    "a claim *agrees* or *disagrees* at most. *Undecided*: the interval holds 0."
+    "Mean difference between two methods on the same rows and its 95 % interval, widened for all "
+    "claims together that come of one sentence of the paper (Bonferroni). The *margin* is the "
+    f"smallest difference that counts. *Confirmed*, *refuted* and *equivalent* take {ENOUGH} "
+    "repeats; all else is *undecided*. *Equivalent*: the claim is of a difference, and the "
+    "interval lies within the margin on both sides of 0. That a method *reaches* another is "
+    "confirmed when the interval, by two one-sided tests a 90 % one, lies above the margin below 0."
 )
+
+
+class Kind(Enum):
+    """How a claim is judged: its sentence on a page."""
+
+    REPEATS = "Student's t over the repeats, and where repeats share rows wider (Nadeau and Bengio)"
+    DRAWS = (
+        "Student's t over draws of noise: rows and divisions are fixed, each fit draws anew "
+        "(Welch); where a cell has one draw, over the divisions"
+    )
+    SIGNED_RANK = (
+        "Wilcoxon's signed-rank test over the repeats at .05 a claim, as in the paper, with its "
+        "interval of the pseudo-median"
+    )
+
+    @property
+    def corrected(self) -> bool:
+        """Whether its intervals are widened for all claims that stand together."""
+        return self is not Kind.SIGNED_RANK
+
 
 Where = Callable[[str, float], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One method is above another.
+    """One method is above another, or reaches it.
 
     Attributes
     ----------
@@ -63,6 +98,15 @@ class Claim:
         Whether it is no claim of the paper.
     measure : str
         The only measure that it is about, where a part of the results has several.
+    source : str
+        Section or figure of the paper, and its words.
+    margin : float
+        Smallest difference that counts; 0 where every difference does.
+    relative : bool
+        Whether the margin is a share of the mean of ``below``.
+    reaches : bool
+        Whether ``above`` is said to be as good as ``below``, not better.
+    test : Kind
     """
 
     part: str = ""
@@ -76,41 +120,137 @@ class Claim:
     lower_is_better: bool = False
     ours: bool = False
     measure: str = ""
+    source: str = ""
+    margin: float = 0.0
+    relative: bool = False
+    reaches: bool = False
+    test: Kind = Kind.REPEATS
+
+    def __post_init__(self) -> None:
+        """Refuse a claim that no numbers could confirm.
+
+        Raises
+        ------
+        ValueError
+            If it says that one method reaches another, with no margin.
+        """
+        if self.reaches and not self.margin:
+            raise ValueError(f"{self.text!r} is an equality and has no margin.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What was found of a claim: mean difference, and its corrected 95 % interval."""
+    """What was found of a claim: mean difference, its 95 % interval, and the margin in its unit."""
 
     claim: Claim
     mean: float
     low: float
     high: float
     n: int
+    margin: float = 0.0
 
     @property
     def word(self) -> str:
-        """Whether the interval is on one side of zero, and how many repeats say so."""
-        if self.n < 2 or math.isnan(self.low):
+        """What the interval says, and whether there are repeats enough to say it."""
+        found = self._says
+        return UNDECIDED if found in (CONFIRMED, REFUTED, EQUIVALENT) and self.n < ENOUGH else found
+
+    @property
+    def _says(self) -> str:
+        if self.n < 1 or math.isnan(self.mean):
             return NOT_MEASURED
+        if math.isnan(self.low):
+            return UNDECIDED
+        if self.claim.reaches:
+            if self.low > -self.margin:
+                return CONFIRMED
+            return REFUTED if self.high < -self.margin else UNDECIDED
+        if self.margin and -self.margin < self.low and self.high < self.margin:
+            return EQUIVALENT
         if self.low > 0:
-            return CONFIRMED if self.n >= ENOUGH else AGREES
-        if self.high < 0:
-            return REFUTED if self.n >= ENOUGH else DISAGREES
-        return UNDECIDED
+            return CONFIRMED
+        return REFUTED if self.high < 0 else UNDECIDED
+
+    @property
+    def reason(self) -> str:
+        """Why it is undecided; empty where it is not."""
+        if self.word != UNDECIDED:
+            return ""
+        if math.isnan(self.low):
+            return ONE_REPEAT
+        if self.n < ENOUGH:
+            return {CONFIRMED: FEW_AGREE, REFUTED: FEW_DISAGREE}.get(self._says, FEW)
+        return HOLDS_MARGIN if self.claim.reaches else HOLDS_ZERO
+
+    @property
+    def told(self) -> str:
+        """The word with its reason."""
+        return ": ".join(filter(None, (self.word, self.reason)))
 
     def figures(self, digits: int = 3) -> str:
         """Return the difference and its interval as words, such as ``+.021 (.010 to .032)``."""
         if math.isnan(self.mean):
             return "no difference measured"
+        if math.isnan(self.low):
+            return f"{self.mean:+.{digits}f}, one repeat"
         return f"{self.mean:+.{digits}f} ({self.low:+.{digits}f} to {self.high:+.{digits}f})"
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The rows of both methods of a claim, and the points that count."""
+
+    claim: Claim
+    above: Sequence[Result]
+    below: Sequence[Result]
+    spots: set[tuple[str, float | None]]
+
+    @classmethod
+    def of(cls, claim: Claim, rows: Sequence[Result]) -> _Pair:
+        mine = [
+            row
+            for row in rows
+            if row.part == claim.part
+            and claim.data in ("", row.data)
+            and claim.measure in ("", row.measure)
+        ]
+        spots = {(row.data, row.position) for row in mine if row.position is not None}
+        sides = ([row for row in mine if row.method == m] for m in (claim.above, claim.below))
+        return cls(claim, *sides, spots)
+
+    @property
+    def sides(self) -> tuple[tuple[Sequence[Result], Where], tuple[Sequence[Result], Where]]:
+        own = self.claim.where
+        return (self.above, own), (self.below, self.claim.below_where or own)
+
+    def margin(self) -> float:
+        """Return the margin in the unit of the numbers."""
+        if not self.claim.relative:
+            return self.claim.margin
+        level = _means(self.below, self.spots, self.sides[1][1]).values()
+        return self.claim.margin * abs(float(np.mean(list(level)))) if level else 0.0
+
+    def width(self) -> float:
+        """Return how far apart two numbers can be."""
+        measures = {row.measure for row in (*self.above, *self.below)}
+        return 1.0 if measures and measures <= _SHARES else math.inf
+
+    def by_repeat(self) -> dict[int, float]:
+        """Return the difference of every repeat, the mean over the points and data sets."""
+        above, below = (_means(rows, self.spots, where) for rows, where in self.sides)
+        found: dict[int, list[float]] = {}
+        for (data, repeat), mean in above.items():
+            if (data, repeat) in below:
+                found.setdefault(repeat, []).append(mean - below[data, repeat])
+        sign = -1 if self.claim.lower_is_better else 1
+        return {repeat: sign * float(np.mean(parts)) for repeat, parts in found.items()}
 
 
 def judge(claim: Claim, rows: Sequence[Result], n_claims: int = 1) -> Verdict:
     """Compare two methods pair by pair.
 
-    Repeats are the units: the numbers of a repeat at all points of the claim are averaged. A
-    number without a place of its own counts at every place.
+    The numbers of a repeat at all points of the claim are averaged. A number without a place of its
+    own counts at every place.
 
     Parameters
     ----------
@@ -120,35 +260,87 @@ def judge(claim: Claim, rows: Sequence[Result], n_claims: int = 1) -> Verdict:
     n_claims : int
         Claims that stand together.
     """
-    mine = [
-        row
-        for row in rows
-        if row.part == claim.part
-        and claim.data in ("", row.data)
-        and claim.measure in ("", row.measure)
-    ]
-    spots = {(row.data, row.position) for row in mine if row.position is not None}
-    sides = []
-    for method, where in (
-        (claim.above, claim.where),
-        (claim.below, claim.below_where or claim.where),
-    ):
-        own = [row for row in mine if row.method == method]
-        sides.append(_means(own, spots, where))
-    above, below = sides
-    by_repeat: dict[int, list[float]] = {}
-    for (data, repeat), mean in above.items():
-        if (data, repeat) in below:
-            by_repeat.setdefault(repeat, []).append(mean - below[data, repeat])
-    sign = -1 if claim.lower_is_better else 1
-    differences = [sign * float(np.mean(parts)) for parts in by_repeat.values()]
+    pair = _Pair.of(claim, rows)
+    differences = list(pair.by_repeat().values())
+    if not differences:
+        return Verdict(claim=claim, mean=math.nan, low=math.nan, high=math.nan, n=0)
+    # Two one-sided tests have an interval of twice the error.
+    error = ERROR / (max(1, n_claims) if claim.test.corrected else 1) * (1 + claim.reaches)
+    if claim.test is Kind.SIGNED_RANK:
+        mean, reaches, n = *_signed_rank(differences, error), len(differences)
+    else:
+        mean = float(np.mean(differences))
+        reach, n = _student(pair, differences, error)
+        reaches = (reach, reach)
+    width = pair.width()
+    low, high = max(-width, mean - reaches[0]), min(width, mean + reaches[1])
+    if n < 2 or math.isnan(reaches[0]):
+        low = high = math.nan
+    return Verdict(claim=claim, mean=mean, low=low, high=high, n=n, margin=pair.margin())
+
+
+def _student(pair: _Pair, differences: Sequence[float], error: float) -> tuple[float, int]:
+    """Return half of the interval of a mean difference, and the number of units."""
     n = len(differences)
+    drawn = pair.claim.test is Kind.DRAWS
+    if drawn:
+        fits, variance, freedom = _noise(pair)
+        if freedom > 0:
+            return float(stats.t.ppf(1 - error / 2, freedom)) * math.sqrt(variance), fits
     if n < 2:
-        return Verdict(claim=claim, mean=math.nan, low=math.nan, high=math.nan, n=n)
-    mean = float(np.mean(differences))
-    error = math.sqrt(np.var(differences, ddof=1) * (1 / n + claim.overlap))
-    reach = float(stats.t.ppf(1 - ERROR / 2 / max(1, n_claims), n - 1)) * error
-    return Verdict(claim=claim, mean=mean, low=mean - reach, high=mean + reach, n=n)
+        return math.nan, n
+    # Rows that are fixed are no sample, and what divisions share of them is no matter.
+    share = 1 / n + (0.0 if drawn else pair.claim.overlap)
+    reach = float(stats.t.ppf(1 - error / 2, n - 1))
+    return reach * math.sqrt(float(np.var(differences, ddof=1)) * share), fits if drawn else n
+
+
+def _noise(pair: _Pair) -> tuple[int, float, float]:
+    """Return draws of the method with fewer, variance of the difference by noise, and freedom.
+
+    Freedom is 0 where some cell has one draw, so that its variance is not to be had.
+    """
+    least, variance, fourth, known = math.inf, 0.0, 0.0, True
+    for rows, where in pair.sides:
+        cells: dict[tuple[str, int, float], list[float]] = {}
+        for row in rows:
+            # What has no budget draws no noise.
+            if row.epsilon is not None and where(row.data, row.position or math.nan):
+                key = (row.data, row.repeat, row.position or math.nan)
+                cells.setdefault(key, []).append(row.value)
+        if not cells:
+            continue
+        least = min(least, sum(map(len, cells.values())))
+        n_of: Counter[tuple[str, int]] = Counter((data, repeat) for data, repeat, _ in cells)
+        for (data, repeat, _), drawn in cells.items():
+            if len(drawn) < 2:
+                known = False
+                break
+            share = 1 / (len(n_of) * n_of[data, repeat])
+            part = share**2 * float(np.var(drawn, ddof=1)) / len(drawn)
+            variance += part
+            fourth += part**2 / (len(drawn) - 1)
+    n = 0 if math.isinf(least) else int(least)
+    return n, variance, variance**2 / fourth if known and fourth > 0 else 0.0
+
+
+def _signed_rank(differences: Sequence[float], error: float) -> tuple[float, tuple[float, float]]:
+    """Return the pseudo-median and how far its interval reaches down and up.
+
+    The interval holds what Wilcoxon's signed-rank test does not refuse: it is bounded by ordered
+    means of pairs.
+    """
+    n = len(differences)
+    pairs = itertools.combinations_with_replacement(differences, 2)
+    means = np.sort([(one + other) / 2 for one, other in pairs])
+    middle = float(np.median(means))
+    if n < 2:
+        return middle, (math.nan, math.nan)
+    deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    skipped = math.floor(len(means) / 2 - float(stats.norm.ppf(1 - error / 2)) * deviation)
+    if skipped < 1:  # with so few repeats no outcome is significant
+        return middle, (math.inf, math.inf)
+    return middle, (middle - float(means[skipped - 1]), float(means[-skipped]) - middle)
 
 
 def _means(
@@ -173,7 +365,7 @@ def _means(
 def judged(
     claims: Iterable[Claim], rows: Sequence[Result], *, only_measured: bool = False
 ) -> list[Verdict]:
-    """Judge claims, those of the paper together and ours together.
+    """Judge claims, those of a sentence of the paper together; ours come last.
 
     Parameters
     ----------
@@ -182,29 +374,35 @@ def judged(
     only_measured : bool
         Whether claims without numbers are left out, as a short form has few of them.
     """
-    claims = list(claims)
+    by_part: dict[str, list[Result]] = {}
+    for row in rows:
+        by_part.setdefault(row.part, []).append(row)
+    alone = [judge(claim, by_part.get(claim.part, ())) for claim in claims]
     if only_measured:
-        claims = [claim for claim in claims if judge(claim, rows).word != NOT_MEASURED]
+        alone = [verdict for verdict in alone if verdict.word != NOT_MEASURED]
+    # What was not measured takes no part of the error.
+    together = Counter(_family(v.claim) for v in alone if v.word != NOT_MEASURED)
+    ordered = sorted(alone, key=lambda verdict: verdict.claim.ours)
     found = []
-    for ours in (False, True):
-        own = [claim for claim in claims if claim.ours is ours]
-        # What was not measured takes no part of the error.
-        n_claims = sum(judge(claim, rows).word != NOT_MEASURED for claim in own)
-        found += [judge(claim, rows, n_claims) for claim in own]
+    for verdict in ordered:
+        claim, n_claims = verdict.claim, together[_family(verdict.claim)]
+        wider = n_claims > 1 and claim.test.corrected
+        found.append(judge(claim, by_part.get(claim.part, ()), n_claims) if wider else verdict)
     return found
 
 
-def counts(verdicts: Sequence[Verdict]) -> str:
-    """Return how many claims got each word."""
+def _family(claim: Claim) -> tuple[bool, str, str]:
+    """Return what the claims that share an error have in common: a sentence of the paper."""
+    return claim.ours, claim.part, claim.source or claim.text.partition(",")[0]
+
+
+def counts(verdicts: Sequence[Verdict], *, reasons: bool = True) -> str:
+    """Return how many claims got each word, and why the undecided ones did."""
     found = Counter(verdict.word for verdict in verdicts)
-    return ", ".join(f"{found[word]} {word}" for word in WORDS if found[word])
-
-
-#: How a sentence says what became of claims.
-_SAID = {
-    AGREES: f"supported by fewer than {ENOUGH} repeats",
-    DISAGREES: f"contradicted by fewer than {ENOUGH} repeats",
-}
+    why = Counter(verdict.reason for verdict in verdicts if verdict.reason)
+    told = "; ".join(f"{number} {reason}" for reason, number in why.most_common())
+    more = {UNDECIDED: f" ({told})"} if why and reasons else {}
+    return ", ".join(f"{found[word]} {word}{more.get(word, '')}" for word in WORDS if found[word])
 
 
 def finding(verdicts: Sequence[Verdict]) -> str:
@@ -212,7 +410,7 @@ def finding(verdicts: Sequence[Verdict]) -> str:
     said = []
     for ours, whose in ((False, "of the paper"), (True, "of our own")):
         own = Counter(verdict.word for verdict in verdicts if verdict.claim.ours is ours)
-        words = [(own[word], _SAID.get(word, word)) for word in WORDS if own[word]]
+        words = [(own[word], word) for word in WORDS if own[word]]
         if len(words) == 1:
             ((number, word),) = words
             all_of_them = f"all {number} claims" if number > 1 else "the one claim"
@@ -233,9 +431,26 @@ def sections(verdicts: Sequence[Verdict], digits: int = 4) -> list[str]:
         own = [verdict for verdict in verdicts if verdict.claim.ours is ours]
         if own:
             lines += [f"## {title}", "", f"Claims: {counts(own)}.", ""]
-            lines += [*([] if ours and lines[0] != f"## {title}" else [EXPLAINED, ""])]
-            lines += [*_by_text(own), *_table(own, digits), ""]
+            if not ours or lines[0] == f"## {title}":
+                lines += [EXPLAINED, "", *_tests(verdicts), ""]
+            lines += [*(_by_text(own) if ours else _by_sentence(own)), *_table(own, digits), ""]
     return lines
+
+
+def _tests(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield how the claims of a page are tested."""
+    used = dict.fromkeys(verdict.claim.test for verdict in verdicts)
+    yield f"Test: {'; or '.join(test.value for test in used)}."
+
+
+def _by_sentence(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a line of counts for each sentence of the paper."""
+    by_source: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_source.setdefault(verdict.claim.source or verdict.claim.text, []).append(verdict)
+    for source, own in by_source.items():
+        yield f"* {source}: {counts(own)}."
+    yield ""
 
 
 def _by_text(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -257,10 +472,12 @@ def _table(verdicts: Sequence[Verdict], digits: int) -> list[str]:
         number = interval = ""
         if not math.isnan(verdict.mean):
             number = f"{verdict.mean:+.{digits}g}"
-            interval = f"{verdict.low:+.{digits}g} to {verdict.high:+.{digits}g}"
+            if not math.isnan(verdict.low):
+                interval = f"{verdict.low:+.{digits}g} to {verdict.high:+.{digits}g}"
+        margin = f"{verdict.margin:.{digits}g}" if verdict.margin else ""
         position = ", ".join(part for part in (claim.part, claim.data) if part)
-        lines.append([claim.text, position, f"{verdict.n}", number, interval, verdict.word])
-    header = ["claim", "of", "repeats", "difference", "95 % interval", "verdict"]
+        lines.append([claim.text, position, f"{verdict.n}", number, interval, margin, verdict.told])
+    header = ["claim", "of", "repeats", "difference", "95 % interval", "margin", "verdict"]
     return table(header, lines)
 
 

@@ -126,7 +126,7 @@ def _verdicts(page: str) -> Iterator[str]:
             yield f"{title}: {line.removeprefix('Claims: ')}"
         elif title.startswith("What ") and line.startswith("| ") and shown < _MOST_VERDICTS:
             cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-            if len(cells) == 6 and cells[0] not in ("claim", ":--") and cells[3]:
+            if len(cells) == 7 and cells[0] not in ("claim", ":--") and cells[3]:
                 shown += 1
                 where = f" ({cells[1]})" if cells[1] else ""
-                yield f"  {cells[5]}: {cells[0]}{where}: {cells[3]}, {cells[4]}"
+                yield f"  {cells[6]}: {cells[0]}{where}: {cells[3]}, {cells[4]}"

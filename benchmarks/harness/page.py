@@ -102,6 +102,8 @@ def _how(name: str, facts: Mapping[str, str], noise: str, timed: bool) -> Iterat
     if "machine" in facts:
         load = f"; load: {facts['load']}" if timed and "load" in facts else ""
         yield f"* Machine: {facts['machine']}{load}"
+    if "commit" in facts:
+        yield f"* Recorded at commit {facts['commit']}, with {facts['CPU hours']} hours of CPU"
     yield f"* Seeds: {noise}"
     if facts.get("other files"):
         yield f"* Files that are not the publisher's: {facts['other files']}"

@@ -19,6 +19,7 @@ from benchmarks.files import write_atomically
 from benchmarks.harness import page
 from benchmarks.harness.groups import Group
 from benchmarks.harness.machine import machine_class, machine_load
+from benchmarks.harness.record import code_of, commit, cpu_seconds
 from benchmarks.harness.results import Result, Results, read, to_text
 from benchmarks.harness.store import Store
 from benchmarks.versions import versions
@@ -124,6 +125,8 @@ class Run:
         What is fixed and what is fresh.
     timed : bool
         Whether seconds are its subject, so that the load of the machine matters.
+    code : callable, optional
+        In whose file the experiment is, where that is not the file of ``plan``.
     """
 
     name: str
@@ -136,6 +139,12 @@ class Run:
     draw: Callable[[Results], bytes] | None = None
     noise: str = page.NOISE
     timed: bool = False
+    code: Callable[..., Any] | None = None
+
+    @property
+    def planned_by(self) -> Callable[..., Any]:
+        """What says what is measured, whose file has the code of the experiment."""
+        return self.code or self.plan
 
 
 def digest(settings: Mapping[str, Any]) -> str:
@@ -186,6 +195,7 @@ def carry_out(
         tqdm.write(f"{store.n_dropped} units of other settings or versions are not taken over.")
     todo = [unit for unit in planned.units if unit.name not in store.results]
     start, done = time.perf_counter(), len(planned.units) - len(todo)
+    used = cpu_seconds()
     with tqdm(total=len(planned.units), initial=done, disable=not progress) as bar:
         for unit in todo:
             bar.set_description(unit.name[:60])
@@ -203,6 +213,9 @@ def carry_out(
         "machine": f"{machine_class()}; {request.n_jobs} thread{'s'[: request.n_jobs > 1]} a fit",
         "load": machine_load(),
         "seconds": f"{time.perf_counter() - start:.0f}" + (" since it went on" if done else ""),
+        "CPU hours": f"{(cpu_seconds() - used) / 3600:.3f}" + (" since it went on" if done else ""),
+        "commit": commit(),
+        "code": code_of(run.planned_by),
         **planned.facts,
     }
     rows = [row for unit in planned.units for row in store.results[unit.name]]

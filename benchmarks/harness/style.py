@@ -1,7 +1,8 @@
 """One way of drawing: a color for each method everywhere, bands, and names at the ends of lines.
 
-Images are 1,000 pixels wide. Numbers of a paper are gray. A series that lies outside its panel is
-named at the edge with its value, instead of flattening the others.
+Images are 1,000 pixels wide. Numbers of a paper are dashed, in the color of their method, and end
+with "paper". Where panels are many, methods are named once for all of them. A series that lies
+outside its panel is named at the edge with its value, instead of flattening the others.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import io
 import math
 import textwrap
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,77 +18,28 @@ import numpy as np
 
 from benchmarks._compat import import_matplotlib
 from benchmarks.harness.claims import interval
+from benchmarks.harness.colors import color
 from benchmarks.harness.results import Result, curves
 
-#: First words of a method, whatever else its name says.
-_COLORS = {
-    "constant": "#9a9a9a",
-    "NP": "black",
-    "LightGBM": "black",
-    "best": "#2ca02c",
-    "our best tree": "#2ca02c",
-    "best tree": "#2ca02c",
-    "DPBoost": "#1f77b4",
-    "dpboost": "#1f77b4",
-    "PARA": "#ff7f0e",
-    "para": "#ff7f0e",
-    "SEQ": "#d62728",
-    "seq": "#d62728",
-    "DP-EBM": "#9467bd",
-    "Max": "#1f77b4",
-    "Gini": "#ff7f0e",
-    "InfoGain": "#2ca02c",
-    "SuLQ": "#d62728",
-    "histograms": "#d62728",
-    "saving as printed": "#8c564b",
-    "saving, 0.1 for the bounds": "#1f77b4",
-    "saving, 0.25 for the bounds": "#17becf",
-    "saving, 0.5 for the bounds": "#2ca02c",
-    "saving, 0.75 for the bounds": "#ff7f0e",
-    "saving, 0.9 for the bounds": "#9467bd",
-    "CART of one party": "#2ca02c",
-    "CART of all rows": "#1f77b4",
-    "CART of all 2n rows": "#17becf",
-    "decay": "#1f77b4",
-    "uniform": "#ff7f0e",
-    "NoisyCounts": "#d62728",
-    "LocalRNM": "#9467bd",
-    "SingleMachine": "#1f77b4",
-    "100% of the rows": "#1f77b4",
-    "20% of the rows": "#2ca02c",
-    "5% of the rows": "#ff7f0e",
-    "1% of the rows": "#d62728",
-    "DP-TopDown": "#1f77b4",
-    "signed cell": "#2ca02c",
-    "paper's mechanism": "#1f77b4",
-    "paper's mechanism and estimate": "#ff7f0e",
-    "PHIST": "#8c564b",
-    "APHIST": "#e377c2",
-}
-_OTHERS = (
-    "#17becf", "#bcbd22", "#7f3c8d", "#11a579", "#3969ac", "#e68310", "#80ba5a", "#e73f74",
-    "#008695", "#cf1c90", "#a5aa99",
-)  # fmt: skip
-_PUBLISHED = "#8a8a8a"
+#: Panels from which on the methods are named once for all, not at the ends of lines.
+_MANY = 9
+_BAND = 0.08
 _STYLES = ("-", "--", "-.")
+_PAPER = (0, (5, 2))
 #: Variants that are told apart by more than their number.
-_VARIANTS = {"without noise": "-.", "10 bins": "-.", "numeric": "-", ", decay": "-."}
+_VARIANTS = {
+    "without noise": "-.",
+    "histograms, saving": "-",
+    "10 bins": "-.",
+    "numeric": "-",
+    ", decay": "-.",
+}
 #: Letters in a line of a name: longer ones would leave little room for the panel.
 _LETTERS = 34
 _WIDTH = 10.0
 _DPI = 100
 #: Of the axis above and below the lines, as a part of their range.
 _ROOM = 0.4
-
-
-def color(method: str) -> str:
-    """Return the color of a method; the same for its variants, whose names begin alike."""
-    first = method.removesuffix("*").split(",")[0]
-    if method.endswith("for the bounds"):
-        first = method  # a division of the budget, not a variant
-    if first in _COLORS:
-        return _COLORS[first]
-    return _OTHERS[zlib.crc32(first.encode()) % len(_OTHERS)]
 
 
 def line_style(method: str) -> str:
@@ -157,11 +108,22 @@ def draw(panels: Sequence[Panel], *, columns: int = 2) -> bytes:
     columns = max(1, min(columns, len(panels)))
     lines = max(1, math.ceil(len(panels) / columns))
     height = {1: 5.0, 2: 3.4}.get(columns, 2.8) * lines
+    once = len(panels) >= _MANY
     image = Figure(figsize=(_WIDTH, height), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(image)
     grid = image.subplots(lines, columns, squeeze=False).ravel()
+    drawn: dict[str, Any] = {}
     for axes, panel in zip(grid, panels, strict=False):
-        _fill(axes, panel)
+        _fill(axes, panel, drawn if once else None)
+    if once:
+        image.legend(
+            drawn.values(),
+            drawn.keys(),
+            loc="outside upper center",
+            ncols=2 if max(map(len, drawn)) > _LETTERS else 3,
+            fontsize=8,
+            frameon=False,
+        )
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
     stream = io.BytesIO()
@@ -169,7 +131,8 @@ def draw(panels: Sequence[Panel], *, columns: int = 2) -> bytes:
     return stream.getvalue()
 
 
-def _fill(axes: Any, panel: Panel) -> None:
+def _fill(axes: Any, panel: Panel, drawn: dict[str, Any] | None) -> None:
+    """Draw a panel; with ``drawn`` its lines are named there, and beside it only the paper's."""
     ends = _Ends()
     if panel.log_x:
         axes.set_xscale("log")
@@ -180,8 +143,11 @@ def _fill(axes: Any, panel: Panel) -> None:
     for method, points in curves(panel.published):
         positions = [position for position in points if position is not None]
         heights = [float(np.mean(points[position])) for position in positions]
-        axes.plot(positions, heights, "o-", color=_PUBLISHED, markersize=3, linewidth=0.8, zorder=1)
-        ends.names.append((heights[-1], f"paper: {method}", _PUBLISHED))
+        own = color(method)
+        axes.plot(
+            positions, heights, color=own, linestyle=_PAPER, linewidth=1.0, zorder=1, label="paper"
+        )
+        ends.names.append((heights[-1], "paper", own))
         spots = sorted({*spots, *positions})
     for method, points in measured:
         _line(axes, method, points, spots, panel, ends)
@@ -189,14 +155,19 @@ def _fill(axes: Any, panel: Panel) -> None:
         axes.set_ylim(*panel.limits)
     elif not panel.log_y:
         _look_at_the_lines(axes, [*panel.rows, *panel.published])
-    axes.set_title(panel.title, fontsize=9, loc="left")
+    axes.set_title(panel.title, fontsize=10, loc="left")
     axes.set_xlabel(panel.x_label, fontsize=8)
     axes.set_ylabel(panel.y_label, fontsize=8)
-    axes.tick_params(labelsize=7)
+    axes.tick_params(labelsize=8)
     if panel.ticks and spots:
         axes.set_xticks(spots, [f"{spot:g}" for spot in spots])
         axes.minorticks_off()
     axes.grid(alpha=0.25)
+    if drawn is not None:
+        for line in axes.get_lines():
+            drawn.setdefault(line.get_label(), line)
+        drawn.pop("paper", None)
+        ends.names = [end for end in ends.names if end[1] == "paper"]
     _name(axes, ends)
 
 
@@ -240,11 +211,18 @@ def _line(
             return
     marker = "o" if None not in points and len(positions) <= 14 else None
     axes.plot(
-        positions, means, color=own, linestyle=shown, linewidth=1.3, marker=marker, markersize=3
+        positions,
+        means,
+        color=own,
+        linestyle=shown,
+        linewidth=1.4,
+        marker=marker,
+        markersize=3,
+        label=method,
     )
     if (halves > 0).any():
         axes.fill_between(
-            positions, means - halves, means + halves, color=own, alpha=0.15, linewidth=0
+            positions, means - halves, means + halves, color=own, alpha=_BAND, linewidth=0
         )
     ends.names.append((float(means[-1]), method, own))
 
@@ -261,7 +239,7 @@ def _name(axes: Any, ends: _Ends) -> None:
     gap = min(0.055 * lines, 1.1 / max(1, len(shares)))
     placed = spread([share for share, *_ in sorted(shares)], gap)
     for spot, (_, text, own) in zip(placed, sorted(shares), strict=True):
-        axes.text(1.015, spot, text, transform=axes.transAxes, fontsize=6.2, color=own, va="center")
+        axes.text(1.015, spot, text, transform=axes.transAxes, fontsize=7, color=own, va="center")
     axes.set_ylim(low, high)
     for number, (text, arrow, own) in enumerate(ends.outside):
         spot = 0.97 - 0.06 * number if arrow == "↑" else 0.03 + 0.06 * number
@@ -270,7 +248,7 @@ def _name(axes: Any, ends: _Ends) -> None:
             spot,
             text,
             transform=axes.transAxes,
-            fontsize=6.2,
+            fontsize=7,
             color=own,
             va="top" if arrow == "↑" else "bottom",
         )

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.harness.claims import (
-    AGREES,
     CONFIRMED,
-    DISAGREES,
+    EQUIVALENT,
     REFUTED,
-    Claim,
     Verdict,
     counts,
-    judged,
     mean_of,
 )
 from benchmarks.harness.results import Result, Results, pick, read
@@ -28,7 +25,6 @@ from benchmarks.reproductions import inventory
 from benchmarks.reproductions.dp_topdown import data_holders, one_machine
 from benchmarks.reproductions.dp_topdown.claims import BARE, DECAY, UNIFORM
 from benchmarks.reproductions.dpboost import curves
-from benchmarks.reproductions.dpboost.judged import claims as claims_of
 from benchmarks.reproductions.dpboost.methods import METHODS
 from benchmarks.reproductions.dpboost.rows import errors, present
 from benchmarks.reproductions.federated_trees import figures as federated
@@ -36,6 +32,7 @@ from benchmarks.reproductions.fits import Paper
 from benchmarks.reproductions.friedman_schuster.claims import UNPRUNED
 from benchmarks.reproductions.friedman_schuster.figures import PAPERS as FRIEDMAN
 from benchmarks.reproductions.lpdt import figure1, figure2, figure4, table2, table3
+from benchmarks.reproductions.lpdt.runs import judged as lpdt_judged
 
 Sentences = Iterator[str]
 
@@ -65,16 +62,14 @@ def outcome(verdict: Verdict, unit: str = "") -> str:
     shown = f"{verdict.figures()}{unit}; {verdict.n} repeats"
     words = {
         CONFIRMED: "holds",
-        AGREES: "holds so far",
-        REFUTED: "the other way round",
-        DISAGREES: "the other way round so far",
+        EQUIVALENT: "no difference beyond the margin",
+        REFUTED: "does not hold" if verdict.claim.reaches else "the other way round",
     }
-    return f"{words.get(verdict.word, verdict.word)} ({shown})"
+    return f"{words.get(verdict.word, verdict.told)} ({shown})"
 
 
-def tally(claims: Sequence[Claim], rows: Sequence[Result]) -> Iterator[str]:
+def tally(found: Sequence[Verdict]) -> Iterator[str]:
     """Yield the counts of the paper's claims, and of ours, where there are any."""
-    found = judged(claims, rows)
     for ours, whose in ((False, "the paper's claims"), (True, "ours")):
         own = [verdict for verdict in found if verdict.claim.ours is ours]
         if own:
@@ -86,7 +81,7 @@ def _dpboost(shelf: Shelf) -> Sentences:
     if found is not None:
         rows, link = errors(found[0].rows), found[1]
         main = pick(rows, part=rows[0].part)
-        verdicts = judged(claims_of(main, curves.ORDERINGS_2), main)
+        verdicts = curves.judged_2(main)
         for text in dict.fromkeys(v.claim.text for v in verdicts if not v.claim.ours):
             own = [verdict for verdict in verdicts if verdict.claim.text == text]
             if text.endswith("all epsilons"):
@@ -99,7 +94,7 @@ def _dpboost(shelf: Shelf) -> Sentences:
     found = shelf.find("figure4")
     if found is not None:
         rows = errors(found[0].rows)
-        counted = "; ".join(tally(claims_of(rows, curves.ORDERINGS_4), rows))
+        counted = "; ".join(tally(curves.judged_4(rows)))
         yield f"Leaf clipping: {counted} ({found[1]})."
 
 
@@ -142,17 +137,17 @@ def _topdown(shelf: Shelf) -> Sentences:
     for paper in (*one_machine.PAPERS, *data_holders.PAPERS):
         found = shelf.find(paper.name)
         if found is not None:
-            rows = found[0].measured()
-            yield f"{paper.title}; {'; '.join(tally(paper.claims(), rows))} ({found[1]})."
+            yield f"{paper.title}; {'; '.join(tally(paper.judged(found[0])))} ({found[1]})."
     for paper in one_machine.PAPERS:
         found = shelf.find(paper.name)
         if found is not None:
-            yield from _one_machine(paper, found[0].measured(), found[1])
+            yield from _one_machine(paper, found[0], found[1])
 
 
-def _one_machine(paper: Paper, every: Sequence[Result], link: str) -> Sentences:
+def _one_machine(paper: Paper, results: Results, link: str) -> Sentences:
     """Say how large trees are, and what they reach at the largest budget."""
-    for verdict in judged(paper.claims(), every):
+    every = results.measured()
+    for verdict in paper.judged(results):
         if verdict.n > 1 and verdict.claim.part in ("figure 5", "figure 6"):
             claim = verdict.claim
             yield f"{claim.part.capitalize()}, {claim.text}: {outcome(verdict)} ({link})."
@@ -175,19 +170,19 @@ def _federated(shelf: Shelf) -> Sentences:
         found = shelf.find(paper.name)
         if found is None:
             continue
-        rows, link = found[0].measured(), found[1]
-        for verdict in judged(paper.claims(), rows):
+        link, verdicts = found[1], paper.judged(found[0])
+        for verdict in verdicts:
             claim = verdict.claim
             if verdict.n > 1 and claim.part != "figure 2" and claim.below != federated.LOCAL:
                 yield f"{claim.part.capitalize()}, {claim.text}: {outcome(verdict)} ({link})."
-        yield f"{paper.title}; {'; '.join(tally(paper.claims(), rows))} ({link})."
+        yield f"{paper.title}; {'; '.join(tally(verdicts))} ({link})."
 
 
 def _friedman(shelf: Shelf) -> Sentences:
     (paper,) = FRIEDMAN
     found = shelf.find(paper.name)
     if found is not None:
-        for verdict in judged(paper.claims(), found[0].measured()):
+        for verdict in paper.judged(found[0]):
             claim = verdict.claim
             if not claim.ours or claim.below.endswith(UNPRUNED):
                 yield f"{claim.part.capitalize()}, {claim.text}: {outcome(verdict)} ({found[1]})."
@@ -204,21 +199,20 @@ def _lpdt(shelf: Shelf) -> Sentences:
                 f"{n_cells // 2} at epsilon {table2.EPSILONS[0]:g}, on {len(table2.PUBLISHED)} of "
                 f"the paper's 14 tables ({link})."
             )
-        counted = "; ".join(tally(table2.claims(rows), rows))
+        counted = "; ".join(tally(lpdt_judged(table2, rows)))
         yield f"Below PHIST, below APHIST, table by table: {counted} ({link})."
     found = shelf.find("lpdt-figure1")
     if found is not None:
-        for verdict in judged(figure1.claims(found[0].rows), found[0].rows):
+        for verdict in lpdt_judged(figure1, found[0].rows):
             yield f"{verdict.claim.text}: {outcome(verdict)} ({found[1]})."
-    modules: tuple[tuple[str, str, Callable[[Sequence[Result]], list[Claim]]], ...] = (
-        ("lpdt-figure2", "Below the histograms on generated rows", figure2.claims),
-        ("lpdt-table3", "With unlike public rows", table3.claims),
-        ("lpdt-figure4", "Fewer unlike public rows are better", figure4.claims),
-    )
-    for run, text, claims in modules:
+    for run, text, module in (
+        ("lpdt-figure2", "On generated rows", figure2),
+        ("lpdt-table3", "With unlike public rows", table3),
+        ("lpdt-figure4", "Fewer unlike public rows are better", figure4),
+    ):
         found = shelf.find(run)
         if found is not None:
-            counted = "; ".join(tally(claims(found[0].rows), found[0].rows))
+            counted = "; ".join(tally(lpdt_judged(module, found[0].rows)))
             yield f"{text}: {counted} ({found[1]})."
 
 

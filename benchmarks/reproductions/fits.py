@@ -125,6 +125,8 @@ class Paper:
         ``pieces(quick, repeats)``: what is measured.
     claims : callable
         The orderings that the paper reports.
+    derived : callable
+        ``derived(rows)``: numbers made of the results that claims are about besides.
     published : callable, optional
         Numbers of the paper.
     logarithmic : tuple of str
@@ -144,6 +146,7 @@ class Paper:
     axes: Mapping[str, str]
     pieces: Callable[[bool, int | None], Iterator[Piece]]
     claims: Callable[[], Sequence[Claim]]
+    derived: Callable[[Sequence[Result]], Sequence[Result]] = field(default=lambda rows: ())
     published: Callable[[], Sequence[Result]] = tuple
     logarithmic: tuple[str, ...] = ()
     columns: int = 2
@@ -159,8 +162,9 @@ class Paper:
             description=self.description,
             plan=self._plan,
             body=self._body,
-            finding=lambda results: finding(self._judged(results)),
+            finding=lambda results: finding(self.judged(results)),
             draw=self._draw,
+            code=self.pieces,
         )
 
     def _plan(self, request: Request) -> Plan:
@@ -170,15 +174,18 @@ class Paper:
         return Plan(units=units, published=list(self.published()))
 
     def _body(self, results: Results) -> list[str]:
-        lines = [*sections(self._judged(results))]
+        lines = [*sections(self.judged(results))]
         if self.said is not None:
             lines += self.said(results)
         for figure, data, measure, own in self._panels(results):
             lines += _table(_title(figure, data, measure), measure, self.axes[figure], own)
         return lines
 
-    def _judged(self, results: Results) -> list[Verdict]:
-        return judged(self.claims(), results.measured(), only_measured=results.is_quick)
+    def judged(self, results: Results) -> list[Verdict]:
+        """Return the verdicts on all claims."""
+        rows = results.measured()
+        rows = [*rows, *self.derived(rows)]
+        return judged(self.claims(), rows, only_measured=results.is_quick)
 
     def _panels(self, results: Results) -> Iterator[tuple[str, str, str, list[Result]]]:
         """Yield figure, data, measure and numbers of every panel, those of the paper among them."""

@@ -524,3 +524,10 @@ def bagged(fraction: float | None) -> Fraction:
 def _parts(shares: tuple[Fraction, ...], part: Fraction) -> tuple[Fraction, ...]:
     """Return shares of a part of the rows."""
     return tuple(share * part for share in shares)
+
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: DPBoost | Theorem 8 | corrected | not for blocks of fixed size, which one row more
+#   displaces; for secret independent assignments | audit/test_mutations.py
+# Numbered: DPBoost | Algorithm 2 | corrected | independent assignments in the place of blocks,
+#   trees counted from 0 | oracles/test_oracles.py

@@ -136,3 +136,8 @@ def without(growing: GrowingTree, cut: NDArray[np.bool_]) -> tuple[GrowingTree, 
     there = np.flatnonzero(number >= 0)
     origin[number[there]] = there
     return kept, origin
+
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: Friedman and Schuster | Algorithm 3 | as printed | pruning by noisy counts, free as
+#   post-processing | unit/growing/test_pruning.py

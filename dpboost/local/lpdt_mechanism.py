@@ -219,3 +219,8 @@ class PaperReports(Randomizer):
             cross=np.zeros(1),
             inside=self.label_variance,
         )
+
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: LPDT | Theorem 3.1 | as printed | by the likelihood of every report; the label is
+#   rounded and its noise discrete | unit/privacy/test_local_likelihood.py

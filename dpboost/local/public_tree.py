@@ -98,3 +98,12 @@ def public_tree(growing: GrowingTree, binner: Binner) -> Tree:
     feature, left_bins, left, right = binary_nodes(growing, binner.is_categorical)
     zeros = np.zeros(len(growing.leaves), dtype=np.int64)
     return Tree(feature=feature, left_bins=left_bins, left=left, right=right, leaf_value=zeros)
+
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: LPDT | Algorithm 1 | corrected | edges are bins; the estimate shrinks leaves, and is
+#   the printed one by `estimate="paper"` | oracles/test_oracles.py
+# Numbered: LPDT | Theorem 3.4 | not claimed | a rate up to constants; figure 2 has the shape that
+#   it implies | -
+# Numbered: LPDT | Theorem 3.5 | not claimed | a lower bound without public rows for some
+#   distribution; figure 1 is an example | -

@@ -145,20 +145,24 @@ def ratio_down(value: Fraction) -> tuple[int, int]:
     InvalidParameterError
         When ``value`` is below every positive ratio of this width.
     """
+    # By integers: fractions would be brought to lowest terms at every step.
+    numerator, denominator = value.numerator, value.denominator
     last, previous = (1, 0), (0, 1)  # infinity and zero enclose everything
-    rest = value
+    over, under = numerator, denominator
     while True:
-        whole = rest.numerator // rest.denominator
+        whole, rest = divmod(over, under)
         following = (previous[0] + whole * last[0], previous[1] + whole * last[1])
         if max(following) > RATIO_LIMIT:
             break
         previous, last = last, following
-        if rest == whole:
+        if not rest:
             return _positive(last, value)
-        rest = 1 / (rest - whole)
+        over, under = under, rest
     steps = min((RATIO_LIMIT - previous[i]) // last[i] if last[i] else whole for i in range(2))
     between = (previous[0] + steps * last[0], previous[1] + steps * last[1])
-    fitting = [pair for pair in (last, between) if pair[1] and Fraction(*pair) <= value]
+    fitting = [
+        pair for pair in (last, between) if pair[1] and pair[0] * denominator <= numerator * pair[1]
+    ]
     return _positive(max(fitting, key=lambda pair: Fraction(*pair)), value)
 
 

@@ -606,3 +606,17 @@ class Ledger:
 def _part(amount: Any, part: Fraction) -> Any:
     """Return a part of an amount; mostly it is the whole, whose product is not asked for."""
     return amount if part is ONE else amount * part
+
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: DPBoost | Theorem 3 | as printed | sums of the ledger | unit/privacy/test_ledger.py
+# Numbered: DPBoost | Theorem 4 | as printed | scopes of disjoint rows whose division no private
+#   row moves | unit/privacy/test_ledger.py
+# Numbered: DP-TopDown | Theorem 8 | as printed | sums of the ledger | unit/privacy/test_ledger.py
+# Numbered: DP-TopDown | Theorem 9 | as printed | scopes of disjoint rows |
+#   unit/privacy/test_ledger.py
+# Numbered: Gubler | Theorem 1 | as printed | sums of the ledger | unit/privacy/test_ledger.py
+# Numbered: Gubler | Theorem 2 | as printed | scopes of disjoint rows |
+#   unit/privacy/test_ledger.py
+# Numbered: Gubler | Theorem 3 | as printed | what is computed of released numbers is free |
+#   unit/privacy/test_ledger.py

@@ -107,7 +107,8 @@ def _root(square: PrivacyCost) -> Epsilon:
     return epsilon_of(root_down(number_of(square)))
 
 
-@lru_cache(maxsize=256)
+# A tree that saves budget has as many different ones as nodes and features.
+@lru_cache(maxsize=16_384)
 def _rate(numerator: int, denominator: int, constant: int) -> tuple[int, int]:
     """Return the exponent for a unit; by integers, which are looked up faster than fractions."""
     return ratio_down(Fraction(numerator, denominator * constant))
@@ -503,3 +504,16 @@ class DiscreteGaussian:
             return 1
         (sigma,) = self.parameters(bound)
         return max(1, math.ceil(sigma * math.sqrt(-2 * math.log(probability)) * (1 + 1e-12)))
+
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: DPBoost | Theorem 1 | as printed | on integers, with exact samplers |
+#   unit/privacy/test_mechanisms.py
+# Numbered: DPBoost | Theorem 2 | as printed | with exact probabilities |
+#   unit/privacy/test_mechanisms.py
+# Numbered: Gubler | Theorem 4 | as printed | on integers, with exact samplers |
+#   unit/privacy/test_mechanisms.py
+# Numbered: Gubler | Theorem 5 | as printed | with exact probabilities |
+#   unit/privacy/test_mechanisms.py
+# Numbered: Friedman and Schuster | Theorem 1 | as printed | on integers, with exact samplers |
+#   unit/privacy/test_mechanisms.py

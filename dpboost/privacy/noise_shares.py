@@ -233,3 +233,8 @@ def excess(s: int, honest: int) -> Fraction:
         return Fraction(10 * (honest - 1), 2**995)  # e^-690 < 2^-995
     terms = sum(math.exp(-2 * exponent * k / (k + 1)) for k in range(1, honest))
     return Fraction(10 * terms * (1 + 1e-9))
+
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: Gubler | Algorithm 1 | corrected | shares of the noise that suffice without those of
+#   parties that collude | unit/privacy/test_noise_shares.py

@@ -294,3 +294,13 @@ DPBOOST = gradient_recipe(
     without_facts=own_values,
     defaults=own_defaults,
 )
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: DPBoost | Theorem 5 | not claimed | an error bound of the filter; it needs the private
+#   mean of the dropped gradients, so no report has it | -
+# Numbered: DPBoost | Theorem 6 | not claimed | it holds for leaves of one row and to first order;
+#   it motivates the clips, and no guarantee rests on it | -
+# Numbered: DPBoost | Theorem 7 | corrected | a tree has the epsilon of its ledger entries, with
+#   the constants that are shipped | audit/test_mutations.py
+# Numbered: DPBoost | Algorithm 1 | corrected | constants of Lemma 1, clips by the index inside
+#   the ensemble; rows are filtered as printed | oracles/test_oracles.py

@@ -331,3 +331,16 @@ def test_the_measure_of_a_curve_is_the_error_and_the_time():
     assert found["6", "test error"] < 0.1
     whole = curves.measure(job, table(), dataclasses.replace(plan, stages=()))
     assert [row.x for row in whole] == ["", ""]
+
+
+@pytest.mark.parametrize("name", ["figure2", "figure4"])
+def test_the_order_of_the_paper_rests_on_twenty_fits_of_every_set(name):
+    plan = RUNS[name].plan
+    for data in plan.sets:
+        fits: dict[tuple[str, float | None, int], int] = {}
+        for job in plan.jobs(data):
+            key = (job.method, job.epsilon, job.n_trees)
+            fits[key] = fits.get(key, 0) + 1
+        ordered = {n for (method, *_), n in fits.items() if method in ("SEQ", "PARA", "DPBoost")}
+        assert min(ordered) >= 20, data
+        assert all(n <= 5 for (method, *_), n in fits.items() if method in ("NP", "constant"))

@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("pandas")
 
 from benchmarks.errors import DataFileError
-from benchmarks.harness.claims import judged
+from benchmarks.harness.claims import FEW_AGREE, judged
 from benchmarks.harness.results import Result, read
 from benchmarks.harness.run import Request, carry_out, page_of
-from benchmarks.reproductions.lpdt import figure1, figure2, figure4, table3
+from benchmarks.reproductions.lpdt import figure1, figure2, figure4, released, table2, table3
 from benchmarks.reproductions.lpdt.baselines import (
     Scale,
     deconvolution_predictions,
@@ -22,6 +22,7 @@ from benchmarks.reproductions.lpdt.baselines import (
 )
 from benchmarks.reproductions.lpdt.rows import mean_of
 from benchmarks.reproductions.lpdt.runs import PAPERS, LocalPaper
+from benchmarks.reproductions.lpdt.runs import judged as judged_of
 from benchmarks.reproductions.lpdt.synthetic import MECHANISMS, draw
 from benchmarks.reproductions.lpdt.table2 import (
     EPSILONS,
@@ -110,7 +111,7 @@ def test_figure2_has_a_panel_for_every_quantity(monkeypatch):
     )
     found = [result for repeat in range(2) for result in figure2.measure(repeat)]
     assert len(figure2.panels(found)) == 3 * len(MECHANISMS)
-    assert all(verdict.n == 2 for verdict in judged(figure2.claims(found), found))
+    assert all(verdict.n == 2 for verdict in judged_of(figure2, found) if verdict.n)
     assert "nan" not in "\n".join(figure2.page(found))
 
 
@@ -120,7 +121,7 @@ def test_unlike_public_rows(module, rows, monkeypatch):
     split = dataclasses.replace(Split.of(X, X[:, 0], 0), y_public=Split.of(X, X[:, 0], 0).y_public)
     monkeypatch.setattr(module, "division", lambda repeat: split)
     found = [result for repeat in range(2) for result in module.measure(repeat)]
-    verdicts = judged(module.claims(found), found)
+    verdicts = judged_of(module, found)
     assert verdicts
     assert all(verdict.n == 2 for verdict in verdicts)
     assert "nan" not in "\n".join(module.page(found))
@@ -144,7 +145,8 @@ def test_table2_marks_what_is_significantly_better():
     assert counted[signed] == (4, 2)
     assert all(counted[label] == (4, 2) for label in counted)
     own = judged(claims(made), made)
-    assert {v.word for v in own if "signed" in v.claim.above} == {"agrees"}
+    below = [v for v in own if "signed" in v.claim.above and "HIST" in v.claim.below]
+    assert {v.reason for v in below} == {FEW_AGREE}
     factors = [text for text in lines if text.startswith("| ABA")][-1]
     assert factors.split("|")[2].strip() == f"{PUBLISHED['ABA'][0] / 1.035:.2f}"
 
@@ -209,3 +211,42 @@ def test_a_table_that_is_not_at_hand_is_skipped_and_named(monkeypatch):
     assert plan.facts["not run"] == "AIR: its file is not at hand"
     assert len(plan.units) == len(PUBLISHED) - 1
     assert not any(unit.name.startswith("AIR") for unit in plan.units)
+
+
+def test_deconvolution_is_tuned_within_the_private_rows(rows):
+    X, _ = rows
+    split = Split.of(X, X[:, 0], 0)
+    parts = list(table2._within(split))
+    assert sum(len(part.y_test) for part in parts) == len(split.y)
+    for part in parts:
+        assert len(part.y) + len(part.y_test) == len(split.y)
+        assert part.X_public is split.X_public
+
+
+def test_the_released_package_gets_scaled_features_and_is_no_method_of_ours(rows, monkeypatch):
+    X, _ = rows
+    split = Split.of(X, X[:, 0], 0)
+    asked = []
+
+    def fit(name, arrays, settings, n_jobs):
+        asked.append((name, arrays, settings))
+        return SimpleNamespace(prediction=np.zeros(len(arrays["test_X"])))
+
+    monkeypatch.setattr(released, "fit_in_peer", fit)
+    found = released.predictions(split, 2.0, Sizes(3, 5))
+    assert found.tolist() == [0.0] * len(split.y_test)
+    ((name, arrays, settings),) = asked
+    assert (name, settings["max_depth"], settings["epsilon"]) == (released.NAME, 3, 2.0)
+    for part in ("public_X", "train_X", "test_X"):
+        assert arrays[part].min() >= 0
+        assert arrays[part].max() <= 1
+    assert not f"{released.RULE}, {released.LABEL}".endswith(table2._OURS)
+
+
+def test_a_tree_of_depth_0_is_tuned_too():
+    assert 0 in table2._DEPTHS
+    assert set(table2.PUBLISHED_OTHERS) == set(table2.PUBLISHED)
+    assert all(len(others) == 7 for others in table2.PUBLISHED_OTHERS.values())
+    assert table2._published("ABA", "DT", 1) == 5.67
+    assert table2._published("ABA", "DECONV", 1) == 10.9
+    assert table2._published("ABA", "LPDT-V", 1) == 7.34

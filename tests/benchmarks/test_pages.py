@@ -6,17 +6,18 @@ import pytest
 
 pytest.importorskip("pandas")
 
+from benchmarks.harness.groups import Group  # noqa: E402
 from benchmarks.harness.results import Result, Results, read, to_text  # noqa: E402
 from benchmarks.harness.run import NOTES, QUICK, RESULTS, page_of  # noqa: E402
 from benchmarks.registry import runs  # noqa: E402
-from benchmarks.reproductions import agreement, inventory  # noqa: E402
+from benchmarks.reproductions import agreement, claims_page, inventory  # noqa: E402
 from benchmarks.reproductions.lpdt import figure1  # noqa: E402
 from benchmarks.reproductions.lpdt.synthetic import MECHANISMS  # noqa: E402
 from benchmarks.results_page import NAME, results_page  # noqa: E402
 
 FILES = sorted(RESULTS.glob("*.csv"))
 #: Written by commands that keep no numbers of their own beside the page.
-NO_NUMBERS = {"https-cost", "mutants", "timing-leak", "transcript-cost"}
+NO_NUMBERS = {"claims", "https-cost", "mutants", "timing-leak", "transcript-cost"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -29,6 +30,24 @@ def test_every_page_has_results_and_the_page_over_all_is_theirs():
     pages = {path.stem for path in RESULTS.glob("*.md")} - {"README"}
     assert pages - NO_NUMBERS == {path.stem for path in FILES}
     assert results_page(RESULTS, NOTES).encode() == (RESULTS / NAME).read_bytes()
+
+
+def test_the_list_of_claims_is_that_of_the_pages():
+    page = claims_page.claims_page(RESULTS)
+    assert page.encode() == (RESULTS / claims_page.NAME).read_bytes()
+    for paper in claims_page.UNJUDGED:
+        counted = claims_page.counts_of(paper, RESULTS)
+        assert sum(counted.values()) > 0
+        assert all(bool(reason) == (word == "undecided") for word, reason in counted)
+        assert f"# {paper}" in page
+
+
+def test_every_claim_of_a_paper_has_its_sentence_and_numbers():
+    for name, run in runs().items():
+        path = RESULTS / f"{name}.md"
+        if run.group is Group.PAPERS and path.is_file():
+            words = {word for word, _ in claims_page.verdicts_of(path.read_text())}
+            assert "not measured" not in words, name
 
 
 def test_every_figure_and_table_of_the_papers_is_listed_with_its_state():

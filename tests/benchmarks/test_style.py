@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.harness.colors import MAIN
 from benchmarks.harness.results import Result
 from benchmarks.harness.style import Panel, color, draw, line_style, panels_of, spread
 
@@ -25,6 +26,37 @@ def test_a_method_has_one_color_and_its_variants_too():
     uniform, bare = "DP-TopDown, uniform budget", "DP-TopDown, without noise"
     assert len({line_style(name) for name in ("DP-TopDown", uniform, bare)}) == 3
     assert line_style("Max, numeric") != line_style("Max, 10 bins")
+
+
+def test_no_two_main_methods_have_one_color():
+    assert len(set(MAIN.values())) == len(MAIN)
+    assert {color(name) for name in MAIN} == set(MAIN.values())
+    assert color("LightGBM") == color("NP, logistic") == MAIN["NP"]
+
+
+@pytest.mark.parametrize("n_panels", [2, 12])
+def test_lines_are_named_at_their_ends_or_once_for_many_panels(n_panels, monkeypatch):
+    figure = pytest.importorskip("matplotlib.figure")
+    made = []
+    original = figure.Figure.savefig
+    monkeypatch.setattr(
+        figure.Figure, "savefig", lambda own, *a, **k: (made.append(own), original(own, *a, **k))
+    )
+    published = [row for x in ("1", "2") for row in rows("SEQ", (0.3,), x)]
+    panel = Panel(
+        title="t", x_label="x", y_label="y", rows=[*rows("SEQ"), *rows("SEQ", x="2")],
+        published=published,
+    )  # fmt: skip
+    draw([panel] * n_panels)
+    (image,) = made
+    axes = image.axes[0]
+    named = {text.get_text(): text.get_color() for text in axes.texts}
+    assert named["paper"] == MAIN["SEQ"]
+    assert ("SEQ" in named) == (n_panels == 2)
+    assert bool(image.legends) == (n_panels == 12)
+    dashed, plain = axes.get_lines()
+    assert {line.get_color() for line in (dashed, plain)} == {MAIN["SEQ"]}
+    assert (dashed.get_linestyle(), plain.get_linestyle()) == ("--", "-")
 
 
 def test_names_stand_apart_and_stay_near():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests import numbered
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "deviations.md"
 
@@ -39,3 +41,22 @@ def test_every_path_of_the_page_is_there():
     places = (ROOT / "dpboost", ROOT)
     assert [path for path in sorted(code) if not any((p / path).exists() for p in places)] == []
     assert [path for path in sorted(tests) if not (ROOT / "tests" / path).exists()] == []
+
+
+def test_every_numbered_statement_has_one_mark_and_no_other():
+    found = [(mark.paper, mark.statement) for mark in numbered.marks()]
+    assert sorted(found) == sorted(numbered.wanted())
+
+
+def test_a_mark_says_what_became_of_it_and_where_it_is_tested():
+    for mark in numbered.marks():
+        assert mark.state in numbered.STATES
+        assert mark.words
+        tested = mark.state in ("as printed", "corrected")
+        assert (mark.test != "-") or not tested, mark.statement
+        assert mark.test == "-" or (ROOT / "tests" / mark.test).exists(), mark.test
+
+
+def test_the_page_has_the_tables_of_the_marks():
+    page = PAGE.read_text(encoding="utf-8")
+    assert numbered.written(page) == page

@@ -6,12 +6,27 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from benchmarks.harness.claims import Claim
+from benchmarks.harness.derived import SPREAD, deviations, differences
+from benchmarks.harness.results import Result, pick
 from benchmarks.reproductions.fits import DEPTH, NODES
 
 DECAY = "DP-TopDown"
 UNIFORM = "DP-TopDown, uniform budget"
 BARE = "DP-TopDown, without noise"
 BEST = "our best tree"
+
+#: Smallest difference of accuracies that counts, and within which a curve is at another.
+MARGIN = 0.002
+REACHED = 0.01
+
+_INTERIOR = "4: performance suffers as the share of the leaves approaches 0 or 1"
+_DECAY = "figures 1 and 4: the curves of the decay budget are above those of the uniform one"
+_SIZES = "A.8: the depth and size of the tree decreases as the privacy budget decreases"
+_LARGER = "4: larger training sizes consistently result in better test accuracy"
+_LARGER_TRAINING = "A.9: greater training size leads to better training accuracy"
+_CONVERGES = "4: accuracy increases with alpha and eventually converges to the baseline"
+_SUFFERS = "4: as the share approaches 0, accuracy degrades more with the decay budget"
+_VARIES = "4: smaller dataset sizes generally lead to higher variance"
 
 #: Budgets of figures 1 and 4.
 SHARE_ALPHAS = (0.125, 1.0, 8.0)
@@ -45,6 +60,8 @@ def share_claims(figure: str, sets: Sequence[str]) -> list[Claim]:
             below="uniform",
             where=lambda data, x, own=f"{name}, alpha {alpha:g}": data == own and 0.1 < x < 0.9,
             overlap=ninth,
+            margin=MARGIN,
+            source=_DECAY,
         )
         for name in sets
         for alpha in SHARE_ALPHAS
@@ -61,8 +78,47 @@ def share_claims(figure: str, sets: Sequence[str]) -> list[Claim]:
                         where=partial(_interior, name),
                         below_where=partial(extreme, name),
                         overlap=ninth,
+                        margin=MARGIN,
+                        source=_INTERIOR,
                     )
                 )
+        found.append(suffering_claim(figure, name, "decay", "uniform", name))
+    return found
+
+
+def suffering_claim(figure: str, data: str, decay: str, uniform: str, text: str) -> Claim:
+    """Return that the decay budget loses more than the uniform one where the leaves get little."""
+    return Claim(
+        part=figure,
+        text=f"decay loses more than uniform as the leaf share approaches 0, {text}",
+        above=lost(decay),
+        below=lost(uniform),
+        data=data,
+        overlap=1 / 9,
+        margin=MARGIN,
+        measure="difference",
+        source=_SUFFERS,
+    )
+
+
+def lost(budget: str) -> str:
+    """Return the name of what a budget loses at the smallest share of the leaves."""
+    return f"{budget}, lost at the smallest leaf share"
+
+
+def losses(rows: Sequence[Result], budgets: Sequence[str]) -> list[Result]:
+    """Return what each budget loses from the inner shares of the leaves to the smallest one."""
+    mine = [row for row in rows if row.part in ("figure 1", "figure 4")]
+    least = min((row.position or 0.0 for row in mine), default=0.0)
+    found = []
+    for budget in budgets:
+        found += differences(
+            pick(mine, method=budget),
+            name=lost(budget),
+            first=lambda row: 0.2 <= (row.position or 0.0) <= 0.8,
+            second=lambda row: row.position == least,
+            by=lambda row: row.data.partition(", alpha")[0],
+        )
     return found
 
 
@@ -79,6 +135,7 @@ def _size_claims(sets: Sequence[str]) -> Iterator[Claim]:
                 below_where=lambda data, x, own=name: data == own and x <= 1,
                 overlap=1 / 9,
                 measure=measure,
+                source=_SIZES,
             )
 
 
@@ -92,7 +149,24 @@ def row_claims(figure: str, what: str, sets: Sequence[str]) -> Iterator[Claim]:
             below=part_name(0.01),
             where=lambda data, x, own=name: data == own,
             overlap=1 / 9,
+            margin=MARGIN,
+            source=_LARGER_TRAINING if figure == "figure 6" else _LARGER,
         )
+        if figure == "figure 3":
+            yield Claim(
+                part=f"{figure}{SPREAD}",
+                text=f"a hundredth of the rows varies more than all of them, {name}",
+                above=part_name(0.01),
+                below=part_name(1),
+                where=lambda data, x, own=name: data == own,
+                overlap=1 / 9,
+                source=_VARIES,
+            )
+
+
+def of_sizes(rows: Sequence[Result]) -> list[Result]:
+    """Return how far the repeats of figure 3 are apart."""
+    return deviations(pick(rows, part="figure 3"), by_repeat=False)
 
 
 def _reaching_claims(method: str, text: str, sets: Sequence[str], *, ours: bool) -> Iterator[Claim]:
@@ -106,6 +180,9 @@ def _reaching_claims(method: str, text: str, sets: Sequence[str], *, ours: bool)
             where=lambda data, x, own=name: data == own and x == 512,
             overlap=1 / 9,
             ours=ours,
+            margin=REACHED,
+            reaches=True,
+            source=_CONVERGES,
         )
 
 
@@ -133,6 +210,7 @@ def claims(sets: Sequence[str], small_sets: Sequence[str] = ()) -> list[Claim]:
                 below=DECAY,
                 where=lambda data, x, own=name: data == own and x <= 8,
                 overlap=1 / 9,
+                margin=MARGIN,
             )
             for name in sets
         ),

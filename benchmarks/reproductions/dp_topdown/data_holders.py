@@ -59,8 +59,8 @@ OTHER_SMALL_SETS = tuple(name for name in OTHER_SETS if name not in LARGE_SETS)
 
 # As many repeats as on one machine, at every second budget.
 FULL = Size(
-    repeats=10,
-    large_repeats=3,
+    repeats=100,
+    large_repeats=10,
     alphas=(0.125, 0.5, 2.0, 8.0, 32.0, 128.0, 512.0),
     shares=(0.015, 0.25, 0.5, 0.75, 0.985),
     share_alphas=SHARE_ALPHAS,
@@ -237,6 +237,7 @@ def _curves(name: str, figures: tuple[str, ...], more: str, sets: tuple[str, ...
             *holder_claims.curve_claims(sets, tuple(SPLITS)),
             *holder_claims.share_claims("figure 1", shared),
         ],
+        derived=holder_claims.derived,
         logarithmic=LOGARITHMIC,
     )
 
@@ -252,6 +253,7 @@ PAPERS = (
         axes={"figure 4": AXES["figure 1"]},
         pieces=partial(pieces, (("figure 4", leaf_shares, OTHER_SMALL_SETS),)),
         claims=lambda: list(holder_claims.share_claims("figure 4", OTHER_SMALL_SETS)),
+        derived=holder_claims.derived,
     ),
     Paper(
         name="federated-topdown-rows",
@@ -261,6 +263,7 @@ PAPERS = (
         axes={figure: AXES[figure] for figure in ("figure 3", "figure 6")},
         pieces=partial(pieces, (("figure 3", training_sizes, SMALL_SETS),)),
         claims=lambda: list(holder_claims.size_claims(SMALL_SETS)),
+        derived=holder_claims.derived,
         logarithmic=LOGARITHMIC,
     ),
 )

@@ -216,6 +216,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     epsilons=_EPSILONS,
                     n_trees=(50, 20, 40),
                     side_methods=("constant", "NP", "SEQ", "PARA", "DPBoost"),
+                    fits=20,
                     too_slow=frozenset(
                         {
                             ("news20 for real-sim", "SEQ"),
@@ -337,6 +338,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     methods=(CONSTANT, OURS, UNCLIPPED_METHOD),
                     epsilons=_EPSILONS,
                     draws=3,
+                    fits=20,
                 ),
                 quick=Plan(
                     sets=_SMALL,

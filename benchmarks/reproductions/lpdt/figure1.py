@@ -87,6 +87,8 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
             where=lambda data, position: position == EPSILON,
             below_where=lambda data, position, own=best[label]: position == own,
             lower_is_better=True,
+            margin=0.01,
+            source="4.1: the MSE is reduced from 1.19 to 1.08 by the public data",
             ours=mechanism != "ratio",
         )
         for mechanism, label in MECHANISMS.items()

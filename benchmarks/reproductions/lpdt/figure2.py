@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.harness.claims import Claim
+from benchmarks.harness.derived import best_positions, differences
 from benchmarks.harness.results import Result, pick
 from benchmarks.harness.style import Panel
 from benchmarks.reproductions.lpdt.baselines import (
@@ -29,6 +30,9 @@ _EPSILONS = (3.0, 4.0, 6.0, 8.0)
 _SWEEP = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 _SIDES = 8
 _BANDWIDTH = 0.1
+_BEST = "best size"
+#: Smallest difference of errors that counts, where a perfect model has 1.
+_MARGIN = 0.01
 
 
 def measure(repeat: int) -> list[Result]:
@@ -153,20 +157,80 @@ def _mean(rows: Sequence[Result], panel: str, method: str, epsilon: float, setti
 
 
 def claims(rows: Sequence[Result]) -> list[Claim]:
-    """Return that LPDT is ahead of the private histograms at every budget."""
-    return [
-        Claim(
-            text=f"{rule}, {label}, below {kind}",
-            above=f"{rule}, {label}",
-            below=kind,
-            data="epsilon",
-            lower_is_better=True,
-            ours=mechanism != "ratio",
+    """Return that LPDT is ahead at every budget, and what its best sizes do with the budget."""
+    found = []
+    for mechanism, label in MECHANISMS.items():
+        ours = mechanism != "ratio"
+        found += [
+            Claim(
+                text=f"{rule}, {label}, below {kind}",
+                above=f"{rule}, {label}",
+                below=kind,
+                data="epsilon",
+                lower_is_better=True,
+                ours=ours,
+                margin=_MARGIN,
+                source="figure 2 (c): LPDT below the other methods",
+            )
+            for rule in RULES
+            for kind in ("PHIST", "APHIST", "DECONV")
+        ]
+        found += [
+            Claim(
+                text=f"the error of {rule}, {label}, falls more from epsilon 2 to 10 than that of "
+                f"{kind}",
+                above=_fall(f"{rule}, {label}"),
+                below=_fall(kind),
+                data="epsilon",
+                ours=ours,
+                margin=_MARGIN,
+                source="4.1: the MSE of LPDT decreases much faster than that of the other methods",
+            )
+            for rule in RULES
+            for kind in ("PHIST", "APHIST", "DECONV")
+        ]
+        found += [
+            Claim(
+                text=f"{label}: the best {panel} is {'larger' if panel == 'depth' else 'smaller'} "
+                f"at epsilon {_EPSILONS[-1]:g} than at {_EPSILONS[0]:g}",
+                above=label,
+                below=label,
+                data=panel,
+                where=lambda data, position: position == _EPSILONS[-1],
+                below_where=lambda data, position: position == _EPSILONS[0],
+                lower_is_better=panel != "depth",
+                measure=_BEST,
+                part=_BEST,
+                ours=ours,
+                source=source,
+            )
+            for panel, source in (
+                ("depth", "4.1: the depth of the least error increases as epsilon increases"),
+                ("leaf size", "4.1: decreasing epsilon favors larger leaves"),
+            )
+        ]
+    return found
+
+
+def _fall(method: str) -> str:
+    return f"{method}, from epsilon 2 to 10"
+
+
+def derived(rows: Sequence[Result]) -> list[Result]:
+    """Return the best sizes, and by how much errors fall from the least budget to the largest."""
+    found = []
+    for panel in ("depth", "leaf size"):
+        best = best_positions(pick(rows, data=panel), measure=_BEST)
+        found += [replace(row, part=_BEST) for row in best]
+    for method in _methods():
+        found += differences(
+            pick(rows, data="epsilon", method=method),
+            name=_fall(method),
+            first=lambda row: row.epsilon == _SWEEP[0],
+            second=lambda row: row.epsilon == _SWEEP[-1],
+            by=lambda row: row.data,
         )
-        for mechanism, label in MECHANISMS.items()
-        for rule in RULES
-        for kind in ("PHIST", "APHIST")
-    ]
+    return found
 
 
 def panels(rows: Sequence[Result]) -> list[Panel]:

@@ -8,6 +8,7 @@ from benchmarks.harness.results import Result, values
 from benchmarks.summary import Summary, summarize
 
 MSE = "mean squared error"
+SECONDS = "seconds"
 
 
 def mean_of(rows: Iterable[Result], **wanted: object) -> Summary | None:
@@ -19,6 +20,7 @@ def mean_of(rows: Iterable[Result], **wanted: object) -> Summary | None:
 def by_method(rows: Iterable[Result]) -> dict[tuple[str, str, float | None], list[float]]:
     """Return the values by table, method and epsilon, in the order of the repeats."""
     groups: dict[tuple[str, str, float | None], list[float]] = {}
-    for row in sorted(rows, key=lambda row: row.repeat):
+    errors = (row for row in rows if row.measure == MSE)
+    for row in sorted(errors, key=lambda row: row.repeat):
         groups.setdefault((row.data, row.method, row.epsilon), []).append(row.value)
     return groups

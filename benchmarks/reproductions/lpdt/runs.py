@@ -12,7 +12,8 @@ from typing import Any
 
 from benchmarks.errors import DataFileError
 from benchmarks.files import locate
-from benchmarks.harness.claims import finding, judged, sections
+from benchmarks.harness.claims import Verdict, finding, sections
+from benchmarks.harness.claims import judged as judge_all
 from benchmarks.harness.groups import Group
 from benchmarks.harness.page import SEPARATOR
 from benchmarks.harness.results import Result, Results
@@ -67,7 +68,7 @@ class LocalPaper:
     name, title, description : str
     module : module
         With ``measure(*arguments)``, ``page(rows)``, perhaps ``panels(rows)``, and
-        ``claims(rows)`` or ``finding(rows)``.
+        ``claims(rows)``, perhaps about ``derived(rows)`` besides, or ``finding(rows)``.
     repeats, quick_repeats : int
         In full and in the short form.
     arguments : callable
@@ -125,7 +126,7 @@ class LocalPaper:
         rows = results.rows
         lines = list(self.module.page(rows))
         if hasattr(self.module, "claims"):
-            lines = [*_verdicts(self.module, rows), *lines]
+            lines = [*sections(judged(self.module, rows)), *lines]
         return [f"{results.facts['repeats']} repeats.", "", *lines]
 
     def _draw(self, results: Results) -> bytes:
@@ -135,11 +136,13 @@ class LocalPaper:
 def _finding(module: ModuleType, rows: Sequence[Result]) -> str:
     if hasattr(module, "finding"):
         return str(module.finding(rows))
-    return finding(judged(module.claims(rows), rows))
+    return finding(judged(module, rows))
 
 
-def _verdicts(module: ModuleType, rows: Sequence[Result]) -> list[str]:
-    return sections(judged(module.claims(rows), rows))
+def judged(module: ModuleType, rows: Sequence[Result]) -> list[Verdict]:
+    """Return the verdicts on the claims of a table or figure."""
+    derived = module.derived(rows) if hasattr(module, "derived") else []
+    return judge_all(module.claims(rows), [*rows, *derived])
 
 
 PAPERS = (

@@ -236,3 +236,14 @@ def newton_sums(
         Sensitivity("l1", rows * (gradient.l1 + hessian.l1), reason, entries),
         Sensitivity("l2", root_up(Fraction(squares)), reason, entries),
     )
+
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: DPBoost | Lemma 1 | corrected | the range of the changes is 4 g², under replace 8 g² |
+#   unit/privacy/sensitivity/test_constants.py
+# Numbered: DPBoost | Lemma 2 | corrected | as printed under add or remove, twice that under
+#   replace | unit/privacy/sensitivity/test_constants.py
+# Numbered: DPBoost | Corollary 1 | corrected | with the constants of Lemmas 1 and 2 that are
+#   shipped | unit/privacy/sensitivity/test_constants.py
+# Numbered: DPBoost | Corollary 2 | corrected | the smaller of both bounds, with the index inside
+#   the ensemble; twice the first under replace | unit/privacy/sensitivity/test_constants.py

@@ -200,3 +200,23 @@ def split_bounds(n_features: int, neighbors: Neighbors) -> Sensitivity:
         "a row moves the bound of each feature by at most one",
         moved,
     )
+
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: DP-TopDown | Lemma 11 | corrected | the score without normalization has a bound of its
+#   own, so that no private size is in the noise | unit/privacy/sensitivity/test_impurities.py
+# Numbered: DP-TopDown | Lemma 12 | not used | quantiles of the shipped noise are exact | -
+# Numbered: DP-TopDown | Lemma 17 | not used | the bounds that are shipped are proved without it |
+#   -
+# Numbered: DP-TopDown | Lemma 18 | corrected | a bound on the unnormalized score |
+#   unit/privacy/sensitivity/test_impurities.py
+# Numbered: DP-TopDown | Lemma 19 | not used | the bounds that are shipped are proved without it |
+#   -
+# Numbered: DP-TopDown | Lemma 20 | corrected | false as printed: the order is 2 / sqrt(m); a
+#   proved bound on the unnormalized score | unit/privacy/sensitivity/test_impurities.py
+# Numbered: Friedman and Schuster | Claim 1 | as printed | a step of the bound of information gain
+#   | unit/privacy/sensitivity/test_impurities.py
+# Numbered: Gubler | Theorem 7 | as printed | the impurity of a split is at least the sum of the
+#   parties' own best ones | unit/privacy/sensitivity/test_impurities.py
+# Numbered: Gubler | Lemma 3.2 | corrected | 1 for the printed 5/4, but for each feature: p
+#   features cost p times that | unit/privacy/sensitivity/test_impurities.py

@@ -332,3 +332,17 @@ DP_TOPDOWN = Recipe(
     most_classes=MOST_CLASSES,
     weights=True,
 )
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: DP-TopDown | Algorithm 1 | corrected | scores of their own noise, a stop rule that
+#   noise cannot pass; leaves by noisy counts | oracles/test_oracles.py
+# Numbered: DP-TopDown | Theorem 2 | not claimed | of TopDown without privacy, under weak learning
+#   | -
+# Numbered: DP-TopDown | Theorem 3 | not claimed | training error under weak learning, up to
+#   constants; nobody can check the assumption on private rows | -
+# Numbered: DP-TopDown | Lemma 4 | not claimed | a rate up to constants and logarithms | -
+# Numbered: DP-TopDown | Corollary 5 | not claimed | rows that Theorem 3 needs, up to constants |
+#   -
+# Numbered: DP-TopDown | Lemma 10 | not used | scores are not normalized | -
+# Numbered: DP-TopDown | Lemma 13 | not used | a step of the proof of Theorem 3 | -
+# Numbered: DP-TopDown | Theorem 14 | not claimed | the rate of Lemma 4 | -

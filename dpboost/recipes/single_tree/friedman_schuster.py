@@ -304,3 +304,10 @@ DIFFP_C45 = replace(
     defaults=c45_defaults,
     build=build_c45,
 )
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: Friedman and Schuster | Algorithm 1 | as printed | information gain of noisy counts |
+#   oracles/test_oracles.py
+# Numbered: Friedman and Schuster | Algorithm 2 | corrected | a score clipped at a public number
+#   of rows, half of the printed noise; sound as printed where that number is public |
+#   oracles/test_oracles.py

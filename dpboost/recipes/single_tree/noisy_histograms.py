@@ -204,3 +204,19 @@ HISTOGRAMS_SAVING = replace(
     build=build_saving,
     weights=False,
 )
+
+# What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
+# Numbered: Gubler | Algorithm 2 | not shipped | the split without privacy, which the thesis
+#   compares with | oracles/test_oracles.py
+# Numbered: Gubler | Algorithm 3 | as printed | one histogram a feature and node |
+#   oracles/test_oracles.py
+# Numbered: Gubler | Lemma 3.1 | as printed | one release of the ledger |
+#   unit/recipes/single_tree/test_noisy_histograms.py
+# Numbered: Gubler | Algorithm 4 | corrected | bounds of all features together, in units of the
+#   shipped constant | oracles/test_oracles.py
+# Numbered: Gubler | Algorithm 5 | corrected | cells are cut at zero before they are added up |
+#   oracles/test_oracles.py
+# Numbered: Gubler | Theorem 6 | as printed | the sum of the ledger |
+#   unit/recipes/single_tree/test_noisy_histograms.py
+# Numbered: Gubler | Algorithm 6 | corrected | as printed it spends p times its budget for bounds
+#   | oracles/test_oracles.py
