@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.warnings import warn_user
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.losses import Loss
 from dpboost.reporting.privacy_report import PrivacyReport
+from dpboost.training.privacy_params import NotPrivateWarning
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,6 +90,23 @@ class Continuation:
                     f"{before!r} as in the report of init_model, so that the budgets add up",
                     now,
                 )
+
+    def warn_if_not_private(self) -> None:
+        """Warn where the model to be continued takes the guarantee away."""
+        if not self.continues:
+            return
+        if self.report is None:
+            reason, cure = (
+                "it continues a model without a privacy report, whose trees may show any row",
+                "Continue a model of dpboost. Of a model of public rows alone, give the raw scores "
+                "of X as init_score, and add those of new rows to what this one predicts",
+            )
+        elif not self.report.private:
+            reason = f"the model that it continues is not: {'; '.join(self.report.reasons)}"
+            cure = "Continue a private one"
+        else:
+            return
+        warn_user(f"This model is not private: {reason}. {cure}.", NotPrivateWarning)
 
     @property
     def facts(self) -> dict[str, bool | int | float | str]:

@@ -317,6 +317,7 @@ class FitRequest:
             self.recipe, self.given, privacy, self.objective, inputs.classes, owner=self.owner
         )
         warn_of_request(privacy, self.task)
+        self.continuation.warn_if_not_private()
         warn_of_sum(privacy, inputs.columns)
         return privacy.ledger(privacy.accountant(self.recipe))
 
