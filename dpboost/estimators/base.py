@@ -15,6 +15,7 @@ from dpboost._utils.validation import InvalidParameterError, check_integer, chec
 from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
+from dpboost.budgeting.searches import running_search
 from dpboost.budgeting.spent_outside import rows_of_fit
 from dpboost.budgeting.windows import Window
 from dpboost.data.columns import is_frame
@@ -313,7 +314,9 @@ class PrivateEstimator(
         rows = GivenRows.of(
             X, y, sample_weight=sample_weight, init_score=init_score, user_ids=user_ids
         )
-        rows_of_fit(X)
+        # Of the fit that a search makes, here or in a worker; a later one is the user's.
+        counted, self._counted = self._counted or running_search(self)[1], False
+        rows_of_fit(X, counted=counted)
         with without_advice(is_silent(vars(self) | self._extra_params())):
             self._fit(rows, options)
         if taken is not None:

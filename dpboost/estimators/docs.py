@@ -42,8 +42,8 @@ min_child_samples, subsample, subsample_freq, colsample_bytree, reg_alpha : opti
         differs from the same value given: ``n_estimators=100`` trains 100 rounds. A clone keeps
         the difference. What is outside of our range is capped, with one warning.
     max_depth : int, default=-1
-        Levels of splits, 0 to 12. There is no unlimited depth: each level costs budget. -1 stands
-        for the rule of the recipe.
+        Levels of splits, 1 to 12. There is no unlimited depth: each level costs budget. 0 and less
+        stand for the rule of the recipe.
     learning_rate : float, default=0.1
         Shrinkage of released leaf values, in (0, 1]; by default the rule of the recipe.
     n_estimators : int, default=100

@@ -315,7 +315,7 @@ def _within_ranges(arguments: dict[str, Any], most_depth: int | None, remarks: l
     for canonical in ("max_depth", "lambda_l2"):
         treatment = treatment_of(canonical)
         value: Any = arguments.get(treatment.argument)
-        no_limit = canonical == "max_depth" and _is_number(value) and value < 0
+        no_limit = canonical == "max_depth" and _is_number(value) and value <= 0
         if not isinstance(value, bool) and (is_neutral(value, treatment.neutral) or no_limit):
             arguments[treatment.argument] = None
             remarks.append(f"{treatment.argument}={value!r}: {treatment.note}.")

@@ -115,11 +115,11 @@ def test_a_model_without_a_report_is_a_condition_that_no_verbosity_silences(form
     stock.booster_.save_model(tmp_path / "stock.txt")
     source = {"estimator": stock, "file": tmp_path / "stock.txt"}.get(form, stock.booster_)
     quiet = {**QUICK, "schema": SCHEMA, "verbosity": -1}
+    fit = {
+        "train": lambda: dpboost.train(quiet, dpboost.Dataset(X, y), init_model=source),
+    }.get(form, lambda: DPBoostRegressor(**quiet).fit(X, y, init_model=source))
     with pytest.warns(NotPrivateWarning, match=r"without a privacy report.* as init_score"):
-        if form == "train":
-            dpboost.train(quiet, dpboost.Dataset(X, y), init_model=source)
-        else:
-            DPBoostRegressor(**quiet).fit(X, y, init_model=source)
+        fit()
 
 
 def test_the_cure_for_a_model_of_public_rows_is_private():

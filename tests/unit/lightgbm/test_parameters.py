@@ -79,7 +79,7 @@ def test_values_that_lightgbm_accepts_are_capped_with_one_warning():
     assert all(f"{name}=" in str(caught[0].message) for name in names)
 
 
-@pytest.mark.parametrize("value", [-1, -7])
+@pytest.mark.parametrize("value", [0, -1, -7])
 def test_depths_without_a_limit_are_those_of_the_recipe(value):
     with pytest.warns(ParameterWarning, match=f"max_depth={value}.*rule of the recipe"):
         assert resolved({"max_depth": value}).arguments["max_depth"] is None
