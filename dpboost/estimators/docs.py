@@ -119,8 +119,8 @@ OBJECTIVE = """    objective : str or callable, default=None
         *Privacy* section and ``gradient_bound``.{several}
     gradient_bound : float, default=None
         Public bound of a custom objective's gradient: gradients are clipped to
-        [-gradient_bound, gradient_bound] row by row. Required with one, but for numbers with
-        declared label bounds: there it is the largest gradient between them.{norm}
+        [-gradient_bound, gradient_bound] row by row. Required with one, unless label bounds or
+        classes are declared: it is then the largest gradient for such labels.{norm}
     hessian_bound : float, default=None
         Public bound of a custom objective's hessian, 1 unless given: hessians are clipped to
         [0, hessian_bound].

@@ -321,7 +321,7 @@ def public_seed(random_state: Any, noise_seed: int | None, owner: str) -> int:
     Parameters
     ----------
     random_state : int, Generator, RandomState or None
-        A generator gives 128 fresh bits. None takes the noise seed, or fresh bits of the system.
+        LightGBM takes negative ones as well. A generator gives 128 fresh bits. None takes the noise seed, or fresh bits of the system.
     noise_seed : int or None
         Makes the whole fit reproducible, public randomness included.
     owner : str
@@ -339,7 +339,5 @@ def public_seed(random_state: Any, noise_seed: int | None, owner: str) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int.from_bytes(random_state.bytes(SEED_BITS // 8), "little")
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        return check_integer("random_state", owner, random_state, low=0)
-    raise refuse(
-        "random_state", owner, "an integer of at least 0, a RandomState or None", random_state
-    )
+        return int(random_state) % (1 << SEED_BITS)
+    raise refuse("random_state", owner, "an integer, a RandomState or None", random_state)
