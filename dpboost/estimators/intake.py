@@ -321,7 +321,8 @@ def public_seed(random_state: Any, noise_seed: int | None, owner: str) -> int:
     Parameters
     ----------
     random_state : int, Generator, RandomState or None
-        LightGBM takes negative ones as well. A generator gives 128 fresh bits. None takes the noise seed, or fresh bits of the system.
+        LightGBM takes negative ones as well. A generator gives 128 fresh bits. None takes the
+        noise seed, or fresh bits of the system.
     noise_seed : int or None
         Makes the whole fit reproducible, public randomness included.
     owner : str

@@ -60,12 +60,16 @@ class Booster(LoadedBooster):
         As in LightGBM, ignored: parameters are read from the model.
     train_set : Dataset, optional
         Private rows. ``update`` then tells of one round more, and all of them are trained together,
-        by ``dpboost.train``, as soon as anything looks at the model. ``rollback_one_iter`` leaves
-        the last round out, and refunds nothing.
+        by ``dpboost.train``, as soon as anything looks at the model. Where the first look is a
+        metric, ``num_iterations`` are trained, after a single round 100 by default, and ``update``
+        shows them one by one.
+        ``rollback_one_iter`` leaves the last round out, and refunds nothing.
     model_file : str or pathlib.Path, optional
         Path of a model text, of dpboost or of LightGBM.
     model_str : str, optional
         A model text.
+    budget, fraction : optional
+        With a training set: a budget and the part of it that the training takes.
 
     Raises
     ------
@@ -123,7 +127,15 @@ class Booster(LoadedBooster):
         train_set: lightgbm.Dataset | None = None,
         model_file: str | Path | None = None,
         model_str: str | None = None,
+        *,
+        budget: Any = None,
+        fraction: Any = None,
     ) -> None:
+        if budget is not None or fraction is not None:
+            raise InvalidParameterError(
+                "The 'budget' and 'fraction' of Booster are for a training set, "
+                "Booster(params, train_set, fraction=...): a model that is loaded costs nothing."
+            )
         if model_file is not None:
             model_str = _text_of(Path(model_file))
         super().__init__(params=params, model_str=model_str)

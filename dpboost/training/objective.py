@@ -389,10 +389,10 @@ def _public_bound(
     function: Any, task: str, schema: Schema | None, score_bounds: Any, owner: str
 ) -> float:
     """Return the largest gradient of a function between declared bounds, or raise without them."""
-    numbers = task == "regression"
-    labels = None if schema is None else schema.label_bounds if numbers else schema.classes
-    if labels is None:
-        declared = "label_bounds" if numbers else "classes"
+    bounds = None if schema is None or task != "regression" else schema.label_bounds
+    classes = None if schema is None or task == "regression" else schema.classes
+    if bounds is None and classes is None:
+        declared = "label_bounds" if task == "regression" else "classes"
         raise RefusedError(
             f"The 'gradient_bound' parameter of {owner} must be a public bound of the "
             "objective's gradient, to which it is clipped: else no row's part is bounded. "
@@ -400,12 +400,10 @@ def _public_bound(
             "that the function has for such labels."
         )
     scores = _score_bounds(score_bounds, owner)
-    if numbers:
-        bound = largest_gradient(function, labels, scores or labels)
-    elif len(labels) <= 2:
-        bound = largest_gradient(function, None, scores or CLASS_SCORES)
+    if classes is not None and len(classes) > 2:
+        bound = largest_norm(function, len(classes), scores or CLASS_SCORES)
     else:
-        bound = largest_norm(function, len(labels), scores or CLASS_SCORES)
+        bound = largest_gradient(function, bounds, scores or bounds or CLASS_SCORES)
     warn_user(
         f"Gradients of the objective are clipped to {bound:g}, the largest for declared labels: "
         "give a smaller gradient_bound where most rows have smaller ones.",
