@@ -116,7 +116,7 @@ class KeptBooster(Booster):
         kept = cls(model_str=booster.model_to_string(num_iteration=-1))
         kept.params = booster.params
         kept.best_iteration, kept.best_score = booster.best_iteration, booster.best_score
-        kept.pandas_categorical = booster.pandas_categorical
+        kept.pandas_categorical, kept.trained_by = booster.pandas_categorical, booster.trained_by
         own = vars(kept)
         own.update({name: each for name, each in vars(booster).items() if name not in own})
         kept._judge, kept._public = judge, tuple(sets)

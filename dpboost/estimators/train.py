@@ -163,6 +163,7 @@ def train(
         **{name: value for name, value in given.items() if value is not None},
     )
     booster: Booster = estimator.booster_
+    booster.trained_by = estimator
     if keep_training_booster:
         booster = _kept(estimator, train_set, params, judged, names)
     asked = {**(train_set.params or {}), **params}

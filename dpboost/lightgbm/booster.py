@@ -174,10 +174,13 @@ class Booster(LoadedBooster):
 
     #: Of the call of ``train`` that returned it, for `dpboost.replay`; in no pickle or copy.
     transcript: Any = None
+    #: The estimator of the call of ``train`` that returned it, for `dpboost.refit_leaves`; likewise.
+    trained_by: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = self.__getstate__()
-        state.pop("transcript", None)
+        for name in ("transcript", "trained_by"):
+            state.pop(name, None)
         return _without_model, (type(self),), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -221,6 +224,7 @@ class Booster(LoadedBooster):
             check_model_text(model_str)
         super().model_from_string(model_str)
         self._report_line = find_report(model_str)
+        self.trained_by = None
         return self
 
     def model_to_string(
@@ -394,7 +398,9 @@ class Booster(LoadedBooster):
         """Raise: new leaf values from rows have to be accounted for."""
         raise RefusedError(
             _TRAIN.format("Booster.refit")
-            + " To do so privately, dpboost.refit_leaves releases new leaf values under a budget."
+            + " To do so privately, dpboost.refit_leaves(model, X, y, fraction=...) releases new "
+            "leaf values under a budget, of a Booster as dpboost.train returned it or of a fitted "
+            "estimator."
         )
 
     def add_valid(self, *args: Any, **kwargs: Any) -> NoReturn:
