@@ -174,7 +174,7 @@ class Booster(LoadedBooster):
 
     #: Of the call of ``train`` that returned it, for `dpboost.replay`; in no pickle or copy.
     transcript: Any = None
-    #: The estimator of the call of ``train`` that returned it, for `dpboost.refit_leaves`; likewise.
+    #: The estimator by which ``train`` made it, for `dpboost.refit_leaves`; in no pickle either.
     trained_by: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
