@@ -15,7 +15,7 @@ from dpboost.budgeting.windows import Window
 from dpboost.data.evaluation_rows import is_training_set
 from dpboost.estimators.kept_booster import Judge, KeptBooster
 from dpboost.estimators.train import check_dataset, train
-from dpboost.estimators.training_booster import check_reset
+from dpboost.estimators.training_booster import ResetWarning, check_reset
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.parameters import ParameterWarning, canonical_names, read_text, value_of
 
@@ -259,27 +259,44 @@ class BoosterSession(KeptBooster, trains=True):
         Raises
         ------
         InvalidParameterError
-            For what LightGBM does not let change either, and once the rounds are trained.
+            For what LightGBM does not let change either, and once all rounds are trained and
+            shown.
 
         Warns
         -----
         ParameterWarning
-            Where rounds were told of before: they have the new value too.
+            Where rounds were told of before: they have the new value too. Where rounds are trained
+            that are not shown: nothing changes. Whatever the verbosity.
         """
-        if self._is_ready():
+        if self._is_ready() and self._whole is None:
             super().reset_parameter(params)
-        check_reset(params)
+        unknown = check_reset(params)
+        if self._is_ready():
+            warn_user(
+                f"reset_parameter({', '.join(map(str, params))}) has no effect: the rounds that "
+                "follow are trained, since metrics were asked for between them. Reset before the "
+                "first metric, or by callbacks of dpboost.train.",
+                ResetWarning,
+            )
+            return self
         for name, value in params.items():
-            if canonical_names()[name] == "learning_rate" and self._told:
+            canonical = canonical_names().get(name, name)
+            if canonical == "learning_rate" and self._told:
                 self._rate = value
+                continue
+            if name in unknown:
+                warn_user(
+                    f"reset_parameter({name}={value!r}) has no effect: {unknown[name]}",
+                    ResetWarning,
+                )
                 continue
             if self._told:
                 warn_user(
                     f"reset_parameter({name}={value!r}) is for all rounds, those before it "
                     "included: they are trained together.",
-                    ParameterWarning,
+                    ResetWarning,
                 )
-            same = {n for n in self.params if canonical_names().get(n) == canonical_names()[name]}
+            same = {n for n in self.params if canonical_names().get(n) == canonical}
             self.params = {n: v for n, v in self.params.items() if n not in same} | {name: value}
         return self
 

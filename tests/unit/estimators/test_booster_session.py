@@ -154,6 +154,18 @@ def test_other_parameters_are_for_all_rounds():
         booster.reset_parameter({"max_depth": 3})
 
 
+def test_no_round_that_is_trained_changes(calls):
+    booster = Booster({**PARAMS, "num_iterations": 3}, Dataset(X, Y))
+    booster.update()
+    with pytest.warns(ParameterWarning, match="a_name is an unknown parameter"):
+        booster.reset_parameter({"a_name": 1})
+    booster.eval_train()
+    with pytest.warns(ParameterWarning, match="rounds that follow are trained"):
+        booster.reset_parameter({"learning_rate": 0.1})
+    assert booster.update() is False
+    assert calls == [3]
+
+
 def test_a_function_is_the_objective_of_all_rounds():
     def squares(predictions, data):
         return predictions - data.get_label(), np.ones(len(predictions))
