@@ -21,6 +21,7 @@ from dpboost.budgeting.windows import Window
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.table import Table, read_table
+from dpboost.estimators.autologging import autologged
 from dpboost.estimators.evaluation_sets import Evaluator
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.intake import (
@@ -158,6 +159,7 @@ class PrivateEstimator(
                 kind.poor_score = True
         return tags
 
+    @autologged
     @declared_fit
     @recorded(keep_transcript)
     @one_warning
