@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+import numpy as np
 from sklearn.feature_selection import RFE, RFECV, SequentialFeatureSelector
 from sklearn.model_selection import GridSearchCV, ParameterGrid, RandomizedSearchCV
 
@@ -109,6 +110,32 @@ def running_search(estimator: Any) -> tuple[Search | None, bool]:
             name=name, table=_columns(known["X"]), fits=rule(known, epsilon), scores=scores
         ), True
     return None, True
+
+
+def kept_columns() -> tuple[list[int], list[str]] | None:
+    """Return which columns a selection of scikit-learn fits at the moment, and the names of all.
+
+    Returns
+    -------
+    (list of int, list of str) or None
+        Positions among all columns, and their names where there are any; None outside of one.
+    """
+    kept: Any = None
+    names: list[str] = []
+    frame = inspect.currentframe()
+    while frame is not None:
+        own = frame.f_locals.get("self")
+        if isinstance(own, tuple(_OF_CLASSES)):
+            known = frame.f_locals
+            if kept is None and frame.f_code.co_name == "_fit":
+                kept = known.get("features")
+            elif kept is None and "candidate_mask" in known:
+                kept = np.flatnonzero(known["candidate_mask"])
+            elif kept is None and isinstance(own, RFECV) and "rankings" in known:
+                kept = np.flatnonzero(own.support_)
+            names = [str(name) for name in getattr(own, "feature_names_in_", names)]
+        frame = frame.f_back
+    return None if kept is None else ([int(position) for position in kept], names)
 
 
 def _columns(rows: Any) -> Hashable:

@@ -33,6 +33,7 @@ from dpboost.estimators.intake import (
     earlier_scores,
     open_rows,
     public_seed,
+    selected_fit,
     tree_controls,
 )
 from dpboost.estimators.private_score import PrivateScore
@@ -160,6 +161,7 @@ class PrivateEstimator(
         return tags
 
     @autologged
+    @selected_fit
     @declared_fit
     @recorded(keep_transcript)
     @one_warning

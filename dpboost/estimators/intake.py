@@ -6,7 +6,8 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer, refuse
 from dpboost._utils.warnings import warn_user, without_advice
 from dpboost.budgeting.claim import Claim
+from dpboost.budgeting.searches import kept_columns
 from dpboost.data.batched_table import bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binner import Binner
@@ -26,7 +28,7 @@ from dpboost.lightgbm.parameters import ParameterWarning, is_silent
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
 from dpboost.recipes.hyperparameters import CONTROLS, Given, check_given
 from dpboost.recipes.recipe import Recipe
-from dpboost.schema import MAX_VALUE_BINS, DataDictionary, ResolvedSchema
+from dpboost.schema import MAX_VALUE_BINS, DataDictionary, ResolvedSchema, Schema
 from dpboost.training.inputs import GivenRows, Reading, nominal_columns, open_table, read
 from dpboost.training.objective import Objective
 from dpboost.training.privacy_params import PrivacyRequest
@@ -34,6 +36,9 @@ from dpboost.training.private_bins import released_columns
 from dpboost.training.public_schema import with_types
 from dpboost.training.weights import WEIGHT_PARAMETERS, Weights
 from dpboost.transcripts.recorded import by_declaration
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 PRIVACY_PARAMETERS = (
     "epsilon",
@@ -309,6 +314,22 @@ def _say(self: Any, line: str) -> None:
 declared_fit: Callable[[Callable[..., Any]], Callable[..., Any]] = by_declaration(
     _declaration_of, _say
 )
+
+
+def selected_fit(fit: Callable[P, R]) -> Callable[P, R]:
+    """Have a clone that a selection of scikit-learn fits to some columns know which they are."""
+
+    @wraps(fit)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        model: Any = args[0]
+        selected = kept_columns()
+        declared = isinstance(model.schema, Mapping) or type(model.schema) is Schema
+        if selected is not None and declared:
+            model.schema = Schema.coerce(model.schema).of_columns(*selected)
+        return fit(*args, **kwargs)
+
+    return call
+
 
 SEED_BITS = 128
 

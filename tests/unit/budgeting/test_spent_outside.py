@@ -179,13 +179,13 @@ def test_searches_say_how_many_fits_they_make(name, monkeypatch):
     monkeypatch.setattr(privacy_params, "add_fit", lambda *spent: fits.append(1) or add_fit(*spent))
     own = name.split(" ")[0]
     with pytest.warns(EpsilonSumWarning, match=f"{own} fits .* {times} .*{total}") as caught:
-        call(open_model(epsilon=2.0))
+        call(model(epsilon=2.0))
     assert len([each for each in caught if issubclass(each.category, EpsilonSumWarning)]) == 1
     most = int(times.split(" ")[0])
     assert len(fits) == most or (own == "RFECV" and most - 1 <= len(fits) < most)
     assert not [each for each in caught if issubclass(each.category, dpboost.ScoreWarning)]
     assert [
-        text for text in told(lambda: call(open_model(epsilon=2.0))) if "scores are exact" in text
+        text for text in told(lambda: call(model(epsilon=2.0))) if "scores are exact" in text
     ] == []
 
 
