@@ -150,7 +150,7 @@ class BoosterSession(KeptBooster, trains=True):
             warn_user(
                 f"Metrics between rounds: {len(self._told)} rounds are trained together now, and "
                 "update() shows one more of them. Give num_iterations=..., as many as you mean: "
-                "noise is divided among all, and those that are not shown are paid for too.",
+                "noise is divided among all, and those that are not shown are charged too.",
                 ParameterWarning,
             )
             self._whole, self._text = self._kept("update"), self.model_to_string(num_iteration=-1)

@@ -191,7 +191,7 @@ class KeptBooster(Booster):
         Parameters
         ----------
         feval : callable or list of callable, optional
-            Metrics of ``(predictions, dataset)``; called with two made-up rows, for their names.
+            Metrics of ``(predictions, dataset)``; called with two synthetic rows, for their names.
 
         Returns
         -------

@@ -164,8 +164,8 @@ def cv(
         ``auc`` among them; all rows weigh the same. The others are ``nan``, with one warning,
         unless there are ``public_sets``.
     feval : callable or list of callable, optional
-        Metrics of the user. One that computes one of the paid metrics, which made-up rows show, is
-        paid for like it. Of others no bound is known: ``nan`` without ``public_sets``.
+        Metrics of the user. One that agrees with one of the paid metrics on synthetic rows is
+        released like it. Of others no bound is known: ``nan`` without ``public_sets``.
     init_model : str, Path or Booster, optional
         Model to go on from.
     fpreproc : None

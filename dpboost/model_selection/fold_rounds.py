@@ -136,8 +136,8 @@ def divided(
     asked : sequence of str
         LightGBM's names, or those of `evaluate`.
     functions : sequence of callable
-        Of the user, as ``feval``: one that computes a known metric is paid for, and of others no
-        bound is known.
+        Of the user, as ``feval``: one that computes a known metric is released like it, and of
+        others no bound is known.
     n_classes : int
         0 in a regression.
     raw : bool
@@ -184,7 +184,7 @@ def divided(
 def _recognized(
     functions: Sequence[Callable[..., Any]], objective: str, n_classes: int
 ) -> dict[str, FoldMetric]:
-    """Return the known metrics that functions compute of made-up rows, by the functions' names."""
+    """Return the known metrics that functions compute of synthetic rows, by their own names."""
     random = np.random.default_rng(0)
     metrics = Metrics(objective, ["None"], {}, functions, max(n_classes, 1))
     expected: dict[str, list[float]] = {}
