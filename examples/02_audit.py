@@ -43,7 +43,7 @@ def main() -> None:
             delta=0,
             schema=SCHEMA,
             n_estimators=1,
-            max_depth=0,
+            max_depth=1,
             n_jobs=1,
             verbosity=0,
         )

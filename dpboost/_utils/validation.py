@@ -100,7 +100,15 @@ class Default:
 
     def __call__(self) -> Any:
         """Return the plain value; scikit-learn asks of a default of another type that it can."""
+        if isinstance(self, str):
+            return "".join(self)
         return next(kind(self) for kind in _KINDS if isinstance(self, kind))
+
+    def __repr__(self) -> str:
+        return f"default({self()!r})"  # else the same value given would not show
+
+    def __str__(self) -> str:
+        return str(self())
 
     def __copy__(self) -> Default:
         return self

@@ -65,7 +65,8 @@ def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line that called the library: at the end of the fit that is running, or at once.
 
     What is no condition of a guarantee is advice: a fit gives it once in a process and for a
-    table, and not at all where `without_advice` says so.
+    table, and not at all where `without_advice` says so and the class does not object by
+    ``even_silent``.
 
     Parameters
     ----------
@@ -77,7 +78,8 @@ def warn_user(message: str, category: type[Warning]) -> None:
     if _quiet.get():
         return
     fit = _running.get()
-    if not issubclass(category, PrivacyWarning) and _without_advice.get():
+    told = issubclass(category, PrivacyWarning) or getattr(category, "even_silent", False)
+    if not told and _without_advice.get():
         _log(message)
     elif fit is None:
         _log(message)

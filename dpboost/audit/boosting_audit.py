@@ -24,6 +24,7 @@ from dpboost.audit.released_surface import estimator_fit
 from dpboost.audit.run_trace import Violation
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
+from dpboost.lightgbm.parameters import Resolved
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 
@@ -164,6 +165,14 @@ def stale_noise(recipe: str) -> list[Violation]:
     return repeated_noise(lambda: DPBoostRegressor(**settings).fit(X, y))
 
 
+class RootAlone(DPBoostRegressor):
+    """Trees that are one leaf, which the parameters of LightGBM cannot ask for."""
+
+    def _resolved(self, owner: str) -> Resolved:
+        found = super()._resolved(owner)
+        return replace(found, arguments={**found.arguments, "max_depth": 0})
+
+
 #: The whole budget is in one leaf, and in the start value where a recipe releases one.
 ONE_TREE: dict[str, Any] = {"n_estimators": 1, "max_depth": 0}
 ENSEMBLE: dict[str, Any] = {"n_estimators": 5, "max_depth": 1}
@@ -204,8 +213,10 @@ def black_box(
     X, y = np.zeros((n_rows, 1)), np.tile([-1.0, 1.0], n_rows // 2)
     schema = {"edges": {0: (0.5,)}, "label_bounds": (-1.0, 1.0)}
 
+    kind = RootAlone if setting.get("max_depth") == 0 else DPBoostRegressor
+
     def make() -> Any:
-        return DPBoostRegressor(
+        return kind(
             recipe=recipe,
             epsilon=epsilon,
             delta=delta,

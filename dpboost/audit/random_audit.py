@@ -172,6 +172,7 @@ def _settings(
     if kind == "tree":
         return {**settings, "recipe": str(random.choice(list(TREE_ALGORITHMS)))}
     settings["recipe"] = str(random.choice([*ALGORITHMS.names, "best", "best"]))
+    settings["max_depth"] = max(settings["max_depth"], 1)  # 0 is the rule of the recipe
     # Public randomness has to be the same in both fits.
     settings |= {"n_estimators": int(random.integers(1, 6)), "random_state": 0, "verbosity": 0}
     if settings["recipe"] in ("dpboost", "best") and random.random() < 0.3:

@@ -6,7 +6,6 @@ one object, or have columns of the same names and types, all of which is public.
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
 import weakref
@@ -14,13 +13,13 @@ from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import PrivacyWarning, warn_once, warn_user
 from dpboost.budgeting.budget import KNOWN, OPEN, Budget
 from dpboost.budgeting.budget_mark import BudgetMark
+from dpboost.budgeting.searches import running_search
 
 _MARKS = "_open_budgets"
 # Budgets of other processes that were loaded from their files, by process and token. They stay, as
@@ -205,14 +204,6 @@ def warn_of_known(what: str, belongs: Sequence[Any]) -> None:
             )
 
 
-#: Functions of scikit-learn that fit clones of an estimator to parts of the same rows.
-_SEARCHES = (
-    *("cross_validate", "evaluate_candidates", "cross_val_predict", "permutation_test_score"),
-    *("learning_curve", "validation_curve"),
-)
-_ROOM = "sklearn.model_selection"
-
-
 class EpsilonSumWarning(PrivacyWarning):
     """Several fits to rows that may be the same are in no budget: their epsilons add up."""
 
@@ -230,10 +221,19 @@ class _Table:
 
 _TABLES: list[_Table] = []
 _ROWS: ContextVar[Any] = ContextVar("rows", default=None)
+_COUNTED: ContextVar[bool] = ContextVar("counted", default=False)
 
 
-def rows_of_fit(rows: Any) -> None:
-    """Keep a weak reference to the table of the fit that begins."""
+def rows_of_fit(rows: Any, *, counted: bool = False) -> None:
+    """Keep a weak reference to the table of the fit that begins.
+
+    Parameters
+    ----------
+    rows : table
+    counted : bool
+        Whether a search has said what its fits add up to, with this one.
+    """
+    _COUNTED.set(counted)
     found = None
     with suppress(TypeError):
         found = weakref.ref(rows)
@@ -275,7 +275,7 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
     table.n_fits += 1
     table.epsilon += epsilon
     table.delta += delta
-    if table.n_fits > 1:
+    if table.n_fits > 1 and not _COUNTED.get():
         total = f"epsilon={table.epsilon:g}" + (f", delta={table.delta:g}" if table.delta else "")
         warn_user(
             f"These are {table.n_fits} fits of this process to tables with these columns, in no "
@@ -286,7 +286,7 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
         )
 
 
-def warn_of_search(estimator: Any) -> bool:
+def warn_of_search(estimator: Any) -> tuple[bool, bool]:
     """Warn where a clone is one of many that scikit-learn fits to the same rows.
 
     Parameters
@@ -296,49 +296,27 @@ def warn_of_search(estimator: Any) -> bool:
 
     Returns
     -------
-    bool
-        Whether it is.
+    counted : bool
+        Whether a search says what its fits add up to, that of the clone included.
+    scored : bool
+        Whether it says as well that nothing pays for the scores of the clone.
     """
-    found = _search(inspect.currentframe())
-    if found is None:
-        return False
-    name, n_fits = found
-    epsilon = getattr(estimator, "epsilon", None)
-    each = "each fit spends its epsilon"
-    if isinstance(epsilon, (int, float)) and n_fits is not None and epsilon < math.inf:
-        each = f"{n_fits} fits of epsilon={epsilon:g} add up to as much as {n_fits * epsilon:g}"
-    times = "several times" if n_fits is None else f"{n_fits} times"
-    warn_once(
-        f"{name} fits {type(estimator).__name__} {times} to rows that are partly the same, in no "
-        f"budget: {each}, and its scores are exact, not differentially private. One budget "
-        "covers both: folds = dpboost.SecretKFold(5), cv=folds and scoring=folds.scorer('auc', "
-        "fraction=...) inside `with dpboost.Budget(epsilon=...):`; or dpboost.cv.",
-        EpsilonSumWarning,
-    )
-    return True
-
-
-def _search(frame: FrameType | None) -> tuple[str, int | None] | None:
-    """Return the function of scikit-learn that is running, and how many models it fits."""
-    name: str | None = None
-    n_fits: int | None = None
-    while frame is not None:
-        if str(frame.f_globals.get("__name__", "")).startswith(_ROOM):
-            own = frame.f_code.co_name
-            if name is None and own in _SEARCHES:
-                name, n_fits = own, _fits_of(own, frame.f_locals)
-            elif name is not None and not own.startswith(("_", "<")):
-                kind = type(frame.f_locals.get("self", None)).__name__
-                name = kind if own in ("fit", "evaluate_candidates") else own
-        frame = frame.f_back
-    return None if name is None else (name, n_fits)
-
-
-def _fits_of(name: str, known: dict[str, Any]) -> int | None:
-    """Return the number of fits where it is the user's; a splitter may count the rows."""
-    n_folds = getattr(known.get("cv"), "n_splits", None)
-    if name not in ("cross_validate", "evaluate_candidates", "cross_val_predict"):
-        return None
-    if not isinstance(n_folds, int):
-        return None
-    return n_folds * int(known.get("n_candidates", 1))
+    search, counted = running_search(estimator)
+    if search is None:
+        return counted, False
+    head = f"{search.name} fits {type(estimator).__name__} {search.times} to rows that are "
+    if search.scores:
+        rest = (
+            f"partly the same, in no budget: {search.sum}, and its scores are exact, not "
+            "differentially private. One budget covers both: folds = dpboost.SecretKFold(5), "
+            "cv=folds and scoring=folds.scorer('auc', fraction=...) inside "
+            "`with dpboost.Budget(epsilon=...):`; or dpboost.cv."
+        )
+    else:
+        rest = (
+            f"the same, in no budget: {search.sum}. Keep one account for them: inside "
+            "`with dpboost.Budget(epsilon=...):` give its fit(..., fraction=...), which is the "
+            "part of each fit."
+        )
+    warn_once(head + rest, EpsilonSumWarning, search.table)
+    return True, search.scores

@@ -16,10 +16,12 @@ from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.open_budgets import rows_of_fit
+from dpboost.budgeting.searches import running_search
 from dpboost.budgeting.windows import Window
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.table import Table, read_table
+from dpboost.estimators.autologging import autologged
 from dpboost.estimators.evaluation_sets import Evaluator
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.intake import (
@@ -31,6 +33,7 @@ from dpboost.estimators.intake import (
     earlier_scores,
     open_rows,
     public_seed,
+    selected_fit,
     tree_controls,
 )
 from dpboost.estimators.private_score import PrivateScore
@@ -156,6 +159,8 @@ class PrivateEstimator(
                 kind.poor_score = True
         return tags
 
+    @autologged
+    @selected_fit
     @declared_fit
     @recorded(keep_transcript)
     @one_warning
@@ -312,7 +317,9 @@ class PrivateEstimator(
         rows = GivenRows.of(
             X, y, sample_weight=sample_weight, init_score=init_score, user_ids=user_ids
         )
-        rows_of_fit(X)
+        # Of the fit that a search makes, here or in a worker; a later one is the user's.
+        counted, self._counted = self._counted or running_search(self)[1], False
+        rows_of_fit(X, counted=counted)
         with without_advice(is_silent(vars(self) | self._extra_params())):
             self._fit(rows, options)
         if taken is not None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import lightgbm
 
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost._utils.warnings import warn_user
-from dpboost.budgeting.open_budgets import is_open
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.open_budgets import innermost, is_open
+from dpboost.budgeting.windows import Window
 from dpboost.data.evaluation_rows import is_training_set
-from dpboost.estimators.kept_booster import KeptBooster
+from dpboost.estimators.kept_booster import Judge, KeptBooster
 from dpboost.estimators.train import check_dataset, train
-from dpboost.estimators.training_booster import check_reset
-from dpboost.lightgbm.parameters import ParameterWarning, canonical_names
+from dpboost.estimators.training_booster import ResetWarning, check_reset
+from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.parameters import ParameterWarning, canonical_names, read_text, value_of
 
 # What `train` would do with them is decided by calls of `update` here.
 _OF_TRAIN = ("num_iterations", "early_stopping_round")
+_ROUNDS = 100  # LightGBM's default
 # What LightGBM's methods read of a Booster first, which has to be there then.
 _OF_A_MODEL = ("_handle", "_network", "pandas_categorical")
 
@@ -42,26 +44,32 @@ class BoosterSession(KeptBooster, trains=True):
     """A Booster of a training set, whose rounds are told one by one.
 
     ``update`` tells of one round more, and trains nothing. The rounds are trained, together and
-    once, as soon as anything looks at the model: predictions, its text, metrics of public rows.
-    So the noise is divided among as many as there are, and there is one charge.
+    once, as soon as anything looks at the model, so that there is one charge. Predictions and its
+    text ask for the rounds that were told. A metric asks for as many as ``num_iterations`` says,
+    and after a single round for LightGBM's 100, since others follow: ``update`` then shows one
+    more.
 
     Parameters
     ----------
     params : dict, optional
-        As of ``dpboost.train``; a number of rounds has no effect.
+        As of ``dpboost.train``; a number of rounds is how many are planned where metrics come
+        between rounds.
     train_set : Dataset
     model_file, model_str : None
         Of a Booster without a training set.
+    budget, fraction : optional
+        A budget and the part of it that the training takes, as in ``dpboost.train``.
 
     Raises
     ------
     InvalidParameterError
-        For what is no Dataset, and where a budget is open, of which it names no fraction.
+        For what is no Dataset, and where a budget is open and no fraction is given.
 
     Privacy
     -------
     Spends what ``dpboost.train`` does, once. A rollback before changes the number of rounds; one
-    afterwards leaves out the last released round, and refunds nothing.
+    afterwards leaves out the last released round, and refunds nothing. Neither do planned rounds
+    that are never shown.
     """
 
     _told: list[float | None]
@@ -72,17 +80,23 @@ class BoosterSession(KeptBooster, trains=True):
         train_set: Any = None,
         model_file: None = None,
         model_str: None = None,
+        *,
+        budget: Budget | DisjointTable | Window | None = None,
+        fraction: Any = None,
     ) -> None:
         # LightGBM's constructor is not called: it would need a model.
         if not isinstance(train_set, lightgbm.Dataset):
             raise InvalidParameterError(
                 f"Training data should be Dataset instance, met {type(train_set).__name__}"
             )
-        if is_open(train_set):
+        if fraction is None and is_open(train_set):
             raise RefusedError(
-                "Booster(params, train_set) names no fraction of the budget that is open: use "
-                "dpboost.train(params, train_set, num_boost_round, fraction=...)."
+                "Booster(params, train_set) names no fraction of the budget that is open: give "
+                "Booster(params, train_set, fraction=...)."
             )
+        if fraction is not None and budget is None:
+            budget = innermost("Booster", train_set)  # the block may end before the training
+        self._paid = {"budget": budget, "fraction": fraction}
         self.params = dict(params or {})
         self.best_iteration = 0
         self.best_score: dict[str, Any] = {}
@@ -93,6 +107,8 @@ class BoosterSession(KeptBooster, trains=True):
         self._rate: float | None = None
         self._told = []
         self._trained = False
+        self._whole: Judge | None = None  # where more rounds are trained than are shown
+        self._text = ""
 
     def __getattr__(self, name: str) -> Any:
         if not (name in _OF_A_MODEL or name.startswith("_Booster__")) or self._is_ready():
@@ -103,12 +119,15 @@ class BoosterSession(KeptBooster, trains=True):
     def _is_ready(self) -> bool:
         return bool(vars(self).get("_trained", True))
 
-    def _ready(self) -> None:
-        """Train the rounds that were told of, unless they are trained."""
+    def _ready(self, *, planned: bool = False) -> None:
+        """Train the rounds that were told of, or all that are planned, unless they are trained."""
         if self._is_ready():
             return
         if not self._told:
             raise RefusedError("This Booster has no round yet: call its update() first.")
+        n_told = len(self._told)
+        if planned:
+            self._told += [self._rate] * (self._n_planned() - n_told)
         own = {n: v for n, v in self.params.items() if canonical_names().get(n) not in _OF_TRAIN}
         if self._function is not None:
             own = {n: v for n, v in own.items() if canonical_names().get(n) != "objective"}
@@ -121,11 +140,35 @@ class BoosterSession(KeptBooster, trains=True):
             valid_names=self.name_valid_sets,
             keep_training_booster=True,
             callbacks=[_Rates(self._told)] if any(self._told) else None,
+            **{name: value for name, value in self._paid.items() if value is not None},
         )
         state = dict(vars(built))
         vars(built)["_handle"] = None  # it is this one's now
         vars(self).update(state)
         self._trained = True
+        if len(self._told) > n_told:
+            warn_user(
+                f"Metrics between rounds: {len(self._told)} rounds are trained together now, and "
+                "update() shows one more of them. Give num_iterations=..., as many as you mean: "
+                "noise is divided among all, and those that are not shown are charged too.",
+                ParameterWarning,
+            )
+            self._whole, self._text = self._kept("update"), self.model_to_string(num_iteration=-1)
+            self._show_rounds(n_told)
+
+    def _n_planned(self) -> int:
+        """Return how many rounds there are to be where metrics come between them."""
+        given = value_of(read_text({**(self._rows.params or {}), **self.params}), "num_iterations")
+        n_told = len(self._told)
+        if not isinstance(given, int):
+            given = _ROUNDS if n_told == 1 else n_told  # several before a first look may be all
+        return max(given, n_told)
+
+    def _show_rounds(self, n_rounds: int) -> None:
+        """Become the first of all rounds that are trained."""
+        assert self._whole is not None
+        part = Booster(model_str=self._text).model_to_string(num_iteration=n_rounds)
+        self._show(self._whole, part, n_rounds)
 
     def __del__(self) -> None:
         """Free the model, where there is one."""
@@ -158,16 +201,9 @@ class BoosterSession(KeptBooster, trains=True):
         Raises
         ------
         InvalidParameterError
-            For other rows, for another function than before, and once the rounds are trained.
+            For other rows, for another function than before, and once all rounds are trained and
+            shown.
         """
-        if self._is_ready():
-            raise RefusedError(
-                f"Booster.update cannot add a round: the {self.current_iteration()} before are "
-                "trained since something looked at the model, and their noise was divided among "
-                "so many. Add all rounds first; metrics of each round are those of "
-                "dpboost.train(..., valid_sets=..., callbacks=...). To go on at a cost of its "
-                "own, give the model as init_model to dpboost.train."
-            )
         if train_set is not None and train_set is not self._rows:
             raise RefusedError(
                 "The 'train_set' of Booster.update cannot be other rows: each table is charged. "
@@ -178,8 +214,20 @@ class BoosterSession(KeptBooster, trains=True):
                 "The 'fobj' of Booster.update must be the same in each round: they are trained "
                 "together."
             )
-        self._function = fobj
-        self._told.append(self._rate)
+        if not self._is_ready():
+            self._function = fobj
+            self._told.append(self._rate)
+            return False
+        n_rounds = self.current_iteration() + 1
+        if self._whole is None or n_rounds > len(self._told):
+            raise RefusedError(
+                f"Booster.update cannot add a round: the {self.current_iteration()} before are "
+                "trained since something looked at the model, and their noise was divided among "
+                "so many. Add all rounds first; with metrics between them, give num_iterations=... "
+                "to the parameters. To go on at a cost of its own, give the model as init_model to "
+                "dpboost.train."
+            )
+        self._show_rounds(n_rounds)
         return False
 
     def rollback_one_iter(self) -> BoosterSession:  # type: ignore[override]
@@ -190,15 +238,10 @@ class BoosterSession(KeptBooster, trains=True):
         BoosterSession
             This one.
         """
-        if not self._is_ready():
-            del self._told[-1:]
-        elif self.current_iteration() < 2:
-            raise RefusedError("Booster.rollback_one_iter cannot leave a model without any round.")
-        else:
-            n_rounds = self.current_iteration() - 1
-            self.model_from_string(self.model_to_string(num_iteration=n_rounds))
-            judge = self._kept("rollback_one_iter")
-            self._judge = replace(judge, raw=partial(judge.raw, num_iteration=n_rounds))
+        if self._is_ready():
+            super().rollback_one_iter()
+            return self
+        del self._told[-1:]
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> BoosterSession:  # type: ignore[override]
@@ -216,27 +259,44 @@ class BoosterSession(KeptBooster, trains=True):
         Raises
         ------
         InvalidParameterError
-            For what LightGBM does not let change either, and once the rounds are trained.
+            For what LightGBM does not let change either, and once all rounds are trained and
+            shown.
 
         Warns
         -----
         ParameterWarning
-            Where rounds were told of before: they have the new value too.
+            Where rounds were told of before: they have the new value too. Where rounds are trained
+            that are not shown: nothing changes. Whatever the verbosity.
         """
-        if self._is_ready():
+        if self._is_ready() and self._whole is None:
             super().reset_parameter(params)
-        check_reset(params)
+        unknown = check_reset(params)
+        if self._is_ready():
+            warn_user(
+                f"reset_parameter({', '.join(map(str, params))}) has no effect: the rounds that "
+                "follow are trained, since metrics were asked for between them. Reset before the "
+                "first metric, or by callbacks of dpboost.train.",
+                ResetWarning,
+            )
+            return self
         for name, value in params.items():
-            if canonical_names()[name] == "learning_rate" and self._told:
+            canonical = canonical_names().get(name, name)
+            if canonical == "learning_rate" and self._told:
                 self._rate = value
+                continue
+            if name in unknown:
+                warn_user(
+                    f"reset_parameter({name}={value!r}) has no effect: {unknown[name]}",
+                    ResetWarning,
+                )
                 continue
             if self._told:
                 warn_user(
                     f"reset_parameter({name}={value!r}) is for all rounds, those before it "
                     "included: they are trained together.",
-                    ParameterWarning,
+                    ResetWarning,
                 )
-            same = {n for n in self.params if canonical_names().get(n) == canonical_names()[name]}
+            same = {n for n in self.params if canonical_names().get(n) == canonical}
             self.params = {n: v for n, v in self.params.items() if n not in same} | {name: value}
         return self
 
@@ -256,17 +316,25 @@ class BoosterSession(KeptBooster, trains=True):
             return self
         check_dataset(data, "add_valid")
         if is_training_set(data, self._rows):
-            self.eval_train()
+            raise RefusedError(
+                "Booster.add_valid does not take the training set: a metric of private rows is a "
+                "query of its own. eval_train() has nan for them."
+            )
         self._sets.append(data)
         self.name_valid_sets.append(name)
         return self
 
     def eval(self, data: lightgbm.Dataset, name: str, feval: Any = None) -> list[Any]:  # type: ignore[override]
         """Judge rows that anybody may see, once the rounds are trained."""
-        self._ready()
+        self._ready(planned=True)
         return super().eval(data, name, feval)
 
     def eval_valid(self, feval: Any = None) -> list[Any]:  # type: ignore[override]
         """Judge the evaluation sets, once the rounds are trained."""
-        self._ready()
+        self._ready(planned=True)
         return super().eval_valid(feval)
+
+    def eval_train(self, feval: Any = None) -> list[Any]:  # type: ignore[override]
+        """Return ``nan`` for each metric, once the rounds are trained."""
+        self._ready(planned=True)
+        return super().eval_train(feval)

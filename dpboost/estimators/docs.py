@@ -42,8 +42,8 @@ min_child_samples, subsample, subsample_freq, colsample_bytree, reg_alpha : opti
         differs from the same value given: ``n_estimators=100`` trains 100 rounds. A clone keeps
         the difference. What is outside of our range is capped, with one warning.
     max_depth : int, default=-1
-        Levels of splits, 0 to 12. There is no unlimited depth: each level costs budget. -1 stands
-        for the rule of the recipe.
+        Levels of splits, 1 to 12. There is no unlimited depth: each level costs budget. 0 and less
+        stand for the rule of the recipe.
     learning_rate : float, default=0.1
         Shrinkage of released leaf values, in (0, 1]; by default the rule of the recipe.
     n_estimators : int, default=100
@@ -119,8 +119,8 @@ OBJECTIVE = """    objective : str or callable, default=None
         *Privacy* section and ``gradient_bound``.{several}
     gradient_bound : float, default=None
         Public bound of a custom objective's gradient: gradients are clipped to
-        [-gradient_bound, gradient_bound] row by row. Required with one, but for numbers with
-        declared label bounds: there it is the largest gradient between them.{norm}
+        [-gradient_bound, gradient_bound] row by row. Required with one, unless label bounds or
+        classes are declared: it is then the largest gradient for such labels.{norm}
     hessian_bound : float, default=None
         Public bound of a custom objective's hessian, 1 unless given: hessians are clipped to
         [0, hessian_bound].

@@ -207,9 +207,10 @@ class Metrics:
         booster = lightgbm.Booster(self._parameters, self._reference)
         booster.add_valid(data, "")
         found = [(str(line[1]), bool(line[3])) for line in booster.eval_valid()]
+        n_built_in = len(found)
         for function in self._functions:
             try:
-                lines = booster.eval_valid(function)[len(found) :]
+                lines = booster.eval_valid(function)[n_built_in:]
                 own = [(str(line[1]), bool(line[3])) for line in lines]
             except Exception:
                 inner = getattr(function, "function", getattr(function, "func", function))

@@ -6,7 +6,8 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer, refuse
 from dpboost._utils.warnings import warn_user, without_advice
 from dpboost.budgeting.claim import Claim
+from dpboost.budgeting.searches import kept_columns
 from dpboost.data.batched_table import bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binner import Binner
@@ -24,13 +26,16 @@ from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.parameters import ParameterWarning, is_silent
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
 from dpboost.recipes.recipe import CONTROLS, Given, Recipe, check_given
-from dpboost.schema import MAX_VALUE_BINS, DataDictionary, ResolvedSchema
+from dpboost.schema import MAX_VALUE_BINS, DataDictionary, ResolvedSchema, Schema
 from dpboost.training.inputs import GivenRows, Reading, nominal_columns, open_table, read
 from dpboost.training.objective import WEIGHT_PARAMETERS, Objective, Weights
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.private_bins import released_columns
 from dpboost.training.public_schema import with_types
 from dpboost.transcripts.recorded import by_declaration
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 PRIVACY_PARAMETERS = (
     "epsilon",
@@ -307,6 +312,22 @@ declared_fit: Callable[[Callable[..., Any]], Callable[..., Any]] = by_declaratio
     _declaration_of, _say
 )
 
+
+def selected_fit(fit: Callable[P, R]) -> Callable[P, R]:
+    """Have a clone that a selection of scikit-learn fits to some columns know which they are."""
+
+    @wraps(fit)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        model: Any = args[0]
+        selected = kept_columns()
+        declared = isinstance(model.schema, Mapping) or type(model.schema) is Schema
+        if selected is not None and declared:
+            model.schema = Schema.coerce(model.schema).of_columns(*selected)
+        return fit(*args, **kwargs)
+
+    return call
+
+
 SEED_BITS = 128
 
 
@@ -318,7 +339,8 @@ def public_seed(random_state: Any, noise_seed: int | None, owner: str) -> int:
     Parameters
     ----------
     random_state : int, Generator, RandomState or None
-        A generator gives 128 fresh bits. None takes the noise seed, or fresh bits of the system.
+        LightGBM takes negative ones as well. A generator gives 128 fresh bits. None takes the
+        noise seed, or fresh bits of the system.
     noise_seed : int or None
         Makes the whole fit reproducible, public randomness included.
     owner : str
@@ -336,7 +358,5 @@ def public_seed(random_state: Any, noise_seed: int | None, owner: str) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int.from_bytes(random_state.bytes(SEED_BITS // 8), "little")
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        return check_integer("random_state", owner, random_state, low=0)
-    raise refuse(
-        "random_state", owner, "an integer of at least 0, a RandomState or None", random_state
-    )
+        return int(random_state) % (1 << SEED_BITS)
+    raise refuse("random_state", owner, "an integer, a RandomState or None", random_state)

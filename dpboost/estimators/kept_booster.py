@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import lightgbm
 import numpy as np
@@ -13,7 +14,13 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost._utils.warnings import warn_user
-from dpboost.estimators.evaluation_sets import Metrics, PublicRowsWarning, metrics_of_classes
+from dpboost.estimators.evaluation_sets import (
+    Metrics,
+    PublicRowsWarning,
+    SkippedRowsWarning,
+    metrics_of_classes,
+    result_line,
+)
 from dpboost.lightgbm.booster import Booster
 
 
@@ -53,26 +60,40 @@ class Judge:
             raise InvalidParameterError(
                 f"Validation data should be Dataset instance, met {type(data).__name__}"
             )
-        own = self.trained_on()
-        if own is not None and (data is own or (data.data is own.data and data.data is not None)):
+        if self.is_of_training(data):
             raise RefusedError(
                 "The training set cannot be judged: a metric of private rows is a query of its "
                 "own. dpboost.evaluate releases it under a budget."
             )
 
+    def is_of_training(self, data: Any) -> bool:
+        """Return whether these are the private rows."""
+        own = self.trained_on()
+        if own is None:
+            return False
+        return data is own or (getattr(data, "data", None) is own.data and own.data is not None)
+
+    def unjudged(self, name: str, feval: Any) -> list[Any]:
+        """Return the evaluation results of the private rows: ``nan`` for each metric."""
+        lines = self._metrics(feval).names()
+        return [result_line((name, metric, np.nan, higher)) for metric, higher in lines]
+
     def results(self, sets: Sequence[tuple[str, lightgbm.Dataset]], feval: Any) -> list[Any]:
         """Return LightGBM's evaluation results of public sets."""
+        metrics = self._metrics(feval)
+        for name, data in sets:
+            metrics.add_set(name, self.labels(data), data.weight, data.init_score)
+        return metrics.evaluate([self.raw(data) for _, data in sets]) if sets else []
+
+    def _metrics(self, feval: Any) -> Metrics:
         functions = list(feval) if isinstance(feval, (list, tuple)) else [feval]
-        metrics = Metrics(
+        return Metrics(
             self.objective,
             metrics_of_classes(self.metrics, self.objective),
             self.parameters,
             [each for each in functions if each is not None],
             self.n_outputs,
         )
-        for name, data in sets:
-            metrics.add_set(name, self.labels(data), data.weight, data.init_score)
-        return metrics.evaluate([self.raw(data) for _, data in sets]) if sets else []
 
 
 class KeptBooster(Booster):
@@ -95,7 +116,7 @@ class KeptBooster(Booster):
         kept = cls(model_str=booster.model_to_string(num_iteration=-1))
         kept.params = booster.params
         kept.best_iteration, kept.best_score = booster.best_iteration, booster.best_score
-        kept.pandas_categorical = booster.pandas_categorical
+        kept.pandas_categorical, kept.trained_by = booster.pandas_categorical, booster.trained_by
         own = vars(kept)
         own.update({name: each for name, each in vars(booster).items() if name not in own})
         kept._judge, kept._public = judge, tuple(sets)
@@ -133,14 +154,17 @@ class KeptBooster(Booster):
         Returns
         -------
         list of tuple
-            Name of the set, of the metric, its value, and whether higher is better.
+            Name of the set, of the metric, its value, and whether higher is better. Values of the
+            training rows are ``nan``.
 
         Raises
         ------
         InvalidParameterError
-            For what is no Dataset, and for the training rows.
+            For what is no Dataset.
         """
         judge = self._kept("eval")
+        if judge.is_of_training(data):
+            return self._unjudged(name, feval)
         judge.check(data)
         if not any(data is own for _, own in self._public):
             _warn(name)
@@ -161,12 +185,57 @@ class KeptBooster(Booster):
         """
         return self._kept("eval_valid").results(self._public, feval)
 
-    def eval_train(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise: a metric of private rows is a query of its own."""
-        raise RefusedError(
-            "Booster.eval_train would reveal a metric of private rows, which is a query of "
-            "its own: dpboost.evaluate releases it under a budget."
+    def eval_train(self, feval: Any = None) -> list[Any]:  # type: ignore[override]
+        """Return ``nan`` for each metric: one of private rows is a query of its own.
+
+        Parameters
+        ----------
+        feval : callable or list of callable, optional
+            Metrics of ``(predictions, dataset)``; called with two synthetic rows, for their names.
+
+        Returns
+        -------
+        list of tuple
+            As `eval`.
+
+        Warns
+        -----
+        SkippedRowsWarning
+        """
+        return self._unjudged(getattr(self, "_train_data_name", "training"), feval)
+
+    def rollback_one_iter(self) -> KeptBooster:  # type: ignore[override]
+        """Leave the last round out; it was charged, and stays so.
+
+        Returns
+        -------
+        KeptBooster
+            This one.
+
+        Raises
+        ------
+        InvalidParameterError
+            For the only round of a model, and for a copy.
+        """
+        judge, n_rounds = self._kept("rollback_one_iter"), self.current_iteration() - 1
+        if n_rounds < 1:
+            raise RefusedError("Booster.rollback_one_iter cannot leave a model without any round.")
+        self._show(judge, self.model_to_string(num_iteration=n_rounds), n_rounds)
+        return self
+
+    def _show(self, judge: Judge, text: str, n_rounds: int) -> None:
+        """Become the first rounds of a model."""
+        self.model_from_string(text)
+        self._judge = replace(judge, raw=partial(judge.raw, num_iteration=n_rounds))
+
+    def _unjudged(self, name: str, feval: Any) -> list[Any]:
+        judge = self._kept("eval_train")
+        warn_user(
+            f"The training rows ({name}) are not judged: a metric of private rows is a query of "
+            "its own. Their results are nan. dpboost.evaluate releases metrics under a budget.",
+            SkippedRowsWarning,
         )
+        return judge.unjudged(name, feval)
 
     def __reduce__(self) -> tuple[Any, ...]:
         text = self.model_to_string(num_iteration=-1)

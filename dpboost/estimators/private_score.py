@@ -25,14 +25,17 @@ class PrivateScore(CarryingEstimator):
     # What pays for a score is no metadata of rows: searches take a scorer of `SecretKFold`.
     __metadata_request__score = dict.fromkeys(("budget", "fraction", "user_ids"), UNUSED)
 
-    # Whether scikit-learn fits it as one of many, and the sum of their epsilons was told.
-    _one_of_many = False
+    # Whether a search of scikit-learn that made it has said what its fits add up to, and that
+    # nothing pays for its scores.
+    _counted, _scored = False, False
 
     def __sklearn_clone__(self) -> Any:
         """Return a clone; a search that makes it says how many fits it makes."""
         found = super().__sklearn_clone__()
-        if not is_open(self) and warn_of_search(self):
-            found._one_of_many = True  # noqa: SLF001 - a clone of this object
+        if not is_open(self):
+            counted, scored = warn_of_search(self)
+            if counted:
+                vars(found).update(_counted=True, _scored=scored)
         return found
 
     def score(
@@ -84,7 +87,7 @@ class PrivateScore(CarryingEstimator):
         """
         model: Any = self
         if budget is None and fraction is None and not is_open(self):
-            if not self._one_of_many:  # told before the first fit
+            if not self._scored:  # told before the first fit
                 warn_once(
                     "This score is not differentially private: where its rows are private, it is "
                     "a leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for "

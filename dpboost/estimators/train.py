@@ -21,6 +21,7 @@ from dpboost.budgeting.windows import Window
 from dpboost.data.batches import Batches
 from dpboost.data.columns import unpack
 from dpboost.data.evaluation_rows import TRAINING_ROWS, is_training_set
+from dpboost.estimators.autologging import autologged
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.fit_arguments import Feval, metric_parameters, named_metrics
 from dpboost.estimators.kept_booster import Judge, KeptBooster
@@ -41,6 +42,7 @@ def _keep(booster: Booster, transcript: Transcript) -> Booster:
     return booster
 
 
+@autologged
 @recorded(_keep)
 @one_warning
 def train(
@@ -163,6 +165,7 @@ def train(
         **{name: value for name, value in given.items() if value is not None},
     )
     booster: Booster = estimator.booster_
+    booster.trained_by = estimator
     if keep_training_booster:
         booster = _kept(estimator, train_set, params, judged, names)
     asked = {**(train_set.params or {}), **params}

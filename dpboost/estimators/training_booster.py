@@ -10,13 +10,25 @@ import lightgbm
 from dpboost._utils.validation import RefusedError, check_real
 from dpboost._utils.warnings import warn_user
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.parameters import ParameterWarning, canonical_names
+from dpboost.lightgbm.parameters import (
+    OF_THE_GUARANTEE,
+    RANGES,
+    ParameterWarning,
+    canonical_names,
+    check_names,
+)
 from dpboost.trees.ensemble import Ensemble
 
 #: LightGBM's callback that resets parameters, whatever its arguments.
 RESETTING: Any = type(lightgbm.reset_parameter())
 #: What LightGBM does not let change during training, and the objective, which is part of the model.
 FIXED = ("num_class", "boosting", "metric", "objective")
+
+
+class ResetWarning(ParameterWarning):
+    """What a script asks of some rounds does not happen, whatever the verbosity."""
+
+    even_silent = True
 
 
 class TrainingBooster(Booster):
@@ -104,31 +116,38 @@ class TrainingBooster(Booster):
         Raises
         ------
         InvalidParameterError
-            For what LightGBM does not let change either, and for names that it does not know.
+            For what LightGBM does not let change either, and for what the guarantee rests on.
 
         Warns
         -----
         ParameterWarning
-            Once for each parameter without effect.
+            Once for each parameter without effect, whatever the verbosity.
         """
-        check_reset(params)
+        unknown = check_reset(params)
         for name, value in params.items():
-            if canonical_names()[name] == "learning_rate":
-                self.learning_rate = check_real(
-                    name, self._owner, value, low=0.0, high=1.0, low_open=True
-                )
-            elif name not in self._told:
-                self._told.add(name)
-                warn_user(
+            if canonical_names().get(name) == "learning_rate":
+                largest = RANGES["learning_rate"][1]
+                rate = check_real(name, self._owner, value, low=0.0, low_open=True)
+                self.learning_rate = min(rate, largest)
+                if rate <= largest or name in self._told:
+                    continue
+                message = f"reset_parameter({name}={value!r}) counts as {largest:g}."
+            elif name in self._told:
+                continue
+            elif name in unknown:
+                message = f"reset_parameter({name}={value!r}) has no effect: {unknown[name]}"
+            else:
+                message = (
                     f"reset_parameter({name}={value!r}) has no effect: what the rounds cost, and "
                     "how they grow, is fixed before the first. Of a round only the learning rate "
-                    "can be set; give other parameters for all rounds.",
-                    ParameterWarning,
+                    "can be set; give other parameters for all rounds."
                 )
+            self._told.add(name)
+            warn_user(message, ResetWarning)
         return self
 
 
-def check_reset(names: Iterable[str]) -> None:
+def check_reset(names: Iterable[str]) -> dict[str, str]:
     """Raise for parameters that `reset_parameter` may not be asked to set.
 
     Parameters
@@ -136,15 +155,23 @@ def check_reset(names: Iterable[str]) -> None:
     names : iterable of str
         Of LightGBM, or of ours.
 
+    Returns
+    -------
+    dict of str to str
+        What is to be said of names that nobody knows, on which LightGBM goes on with a warning.
+
     Raises
     ------
     InvalidParameterError
         For the first of them.
     """
+    unknown: dict[str, str] = {}
     for name in names:
-        canonical = canonical_names().get(name)
-        if canonical is None or canonical in FIXED:
+        if name in OF_THE_GUARANTEE or canonical_names().get(name) in FIXED:
             raise RefusedError(
                 f"reset_parameter cannot set {name!r}: what is learned, and at what cost, is fixed "
                 "before training. Give it to the parameters of the fit."
             )
+        for line in check_names([name], (), "reset_parameter"):
+            unknown[name] = line
+    return unknown

@@ -61,7 +61,7 @@ class SignalRate:
         Parameters
         ----------
         gain, variance : float
-            From `dpboost.growing.split_gains.split_gains`, summed over the splits.
+            From `dpboost.growing.shrunken_leaves.split_gains`, summed over the splits.
         rate : float
         """
         if self._n_rounds < FIRST_ROUNDS:

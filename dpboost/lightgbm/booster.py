@@ -60,12 +60,16 @@ class Booster(LoadedBooster):
         As in LightGBM, ignored: parameters are read from the model.
     train_set : Dataset, optional
         Private rows. ``update`` then tells of one round more, and all of them are trained together,
-        by ``dpboost.train``, as soon as anything looks at the model. ``rollback_one_iter`` leaves
-        the last round out, and refunds nothing.
+        by ``dpboost.train``, as soon as anything looks at the model. Where the first look is a
+        metric, ``num_iterations`` are trained, after a single round 100 by default, and ``update``
+        shows them one by one.
+        ``rollback_one_iter`` leaves the last round out, and refunds nothing.
     model_file : str or pathlib.Path, optional
         Path of a model text, of dpboost or of LightGBM.
     model_str : str, optional
         A model text.
+    budget, fraction : optional
+        With a training set: a budget and the part of it that the training takes.
 
     Raises
     ------
@@ -123,7 +127,15 @@ class Booster(LoadedBooster):
         train_set: lightgbm.Dataset | None = None,
         model_file: str | Path | None = None,
         model_str: str | None = None,
+        *,
+        budget: Any = None,
+        fraction: Any = None,
     ) -> None:
+        if budget is not None or fraction is not None:
+            raise InvalidParameterError(
+                "The 'budget' and 'fraction' of Booster are for a training set, "
+                "Booster(params, train_set, fraction=...): a model that is loaded costs nothing."
+            )
         if model_file is not None:
             model_str = _text_of(Path(model_file))
         super().__init__(params=params, model_str=model_str)
@@ -162,10 +174,13 @@ class Booster(LoadedBooster):
 
     #: Of the call of ``train`` that returned it, for `dpboost.replay`; in no pickle or copy.
     transcript: Any = None
+    #: The estimator by which ``train`` made it, for `dpboost.refit_leaves`; in no pickle either.
+    trained_by: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = self.__getstate__()
-        state.pop("transcript", None)
+        for name in ("transcript", "trained_by"):
+            state.pop(name, None)
         return _without_model, (type(self),), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -209,6 +224,7 @@ class Booster(LoadedBooster):
             check_model_text(model_str)
         super().model_from_string(model_str)
         self._report_line = find_report(model_str)
+        self.trained_by = None
         return self
 
     def model_to_string(
@@ -382,7 +398,9 @@ class Booster(LoadedBooster):
         """Raise: new leaf values from rows have to be accounted for."""
         raise RefusedError(
             _TRAIN.format("Booster.refit")
-            + " To do so privately, dpboost.refit_leaves releases new leaf values under a budget."
+            + " To do so privately, dpboost.refit_leaves(model, X, y, fraction=...) releases new "
+            "leaf values under a budget, of a Booster as dpboost.train returned it or of a fitted "
+            "estimator."
         )
 
     def add_valid(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -11,6 +11,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,7 +21,8 @@ import numpy as np
 from dpboost._utils.validation import InvalidParameterError, RefusedError, is_default
 from dpboost._utils.warnings import warn_user
 from dpboost.lightgbm.installed import parameter_aliases
-from dpboost.lightgbm.treatments import Treatment, is_neutral, treatment_of
+from dpboost.lightgbm.treatments import OF_ESTIMATORS, Treatment, is_neutral, treatment_of
+from dpboost.recipes.recipe import LARGEST_FACTOR
 
 MOST_BINS = 255  # a bin is one byte, and one of them is for missing values
 #: What LightGBM accepts and we do not reach: the lowest above 0, the highest, and why.
@@ -29,6 +31,8 @@ RANGES: dict[str, tuple[float | None, float, str]] = {
     "learning_rate": (None, 1.0, "steps are shrunk by their noise, and never lengthened"),
     "reg_lambda": (1e-6, 1e12, "a sum of hessians may be zero, and noise is divided by it"),
     "max_bin": (None, MOST_BINS, "a feature has at most {} bins here"),
+    "path_smooth": (None, 1e300, "a larger one would not be a number in the steps of a leaf"),
+    "max_delta_step": (None, 1e300, "no step is as large"),
 }
 #: Arguments of LightGBM's estimators that are ours in name only: they show its defaults, and are
 #: read as under any of its names where they are given.
@@ -52,6 +56,12 @@ OF_THE_GUARANTEE = frozenset(
         *("score_bounds", "gradient_clip", "budget", "fraction", "holdout"),
     }
 )
+#: Arguments of ``fit`` and of ``train``, which are of rows or of a budget.
+OF_FIT = {
+    **dict.fromkeys(("budget", "fraction"), "fit(..., {0}=...), or train(..., {0}=...)"),
+    "user_ids": "fit(..., {0}=...), or Dataset(..., {0}=...) for train",
+    "holdout": "fit(..., {0}=...)",
+}
 # What names of other libraries for the same have in them.
 _LIKE = {
     "epsilon": "epsilon",
@@ -60,7 +70,8 @@ _LIKE = {
     "noise": "epsilon",
     "neighbor": "neighbors",
     "neighbour": "neighbors",
-    "bounds": "schema",
+    "bound": "schema",
+    "clip": "gradient_clip",
 }
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _SWITCHES = {"true": True, "+": True, "false": False, "-": False}
@@ -165,8 +176,12 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> l
     own = set(arguments)
     remarks = []
     for name in names:
-        if name in own or name in canonical_names():
+        if name in own or name in canonical_names() or name in OF_ESTIMATORS:
             continue
+        if name in OF_FIT:
+            raise InvalidParameterError(
+                f"{owner} has no parameter {name!r}: give it as {OF_FIT[name].format(name)}."
+            )
         known = sorted({*canonical_names(), *own, *OF_THE_GUARANTEE})
         near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.7)
         meant = [each for each in near if each in OF_THE_GUARANTEE]
@@ -244,7 +259,7 @@ def resolve(
         capped and all unknown names.
     """
     remarks = check_names(extra, given, owner)
-    unknown = set(extra) - set(given) - set(canonical_names())
+    unknown = set(extra) - set(given) - set(canonical_names()) - set(OF_ESTIMATORS)
     own = {name: value for name, value in given.items() if name not in SHOWN}
     shown = {name: given[name] for name in SHOWN if name in given and not is_default(given[name])}
     given, extra = read_text(_decided(own)), read_text({**shown, **extra})
@@ -271,11 +286,15 @@ def resolve(
                 remarks.append(
                     f"{name}={value!r} has no effect beside {winner}={arguments[argument]!r}."
                 )
+        elif treatment.kind == "argument" or _weighs_no_class(canonical, given):
+            if not is_neutral(value, treatment.neutral):
+                remarks.append(f"{name}={value!r} has no effect: {owner} does not read it.")
         elif treatment.kind in ("fit", "public"):
             fit.setdefault(canonical, value)
         elif not is_neutral(value, treatment.neutral):
             _without_argument(name, value, treatment, owner, remarks)
     _within_ranges(arguments, most_depth, remarks)
+    _controls_within_ranges(fit, remarks)
     if remarks:
         warn_user(" ".join(remarks), ParameterWarning)
     return Resolved(arguments=arguments, fit=fit)
@@ -314,12 +333,11 @@ def _within_ranges(arguments: dict[str, Any], most_depth: int | None, remarks: l
     for canonical in ("max_depth", "lambda_l2"):
         treatment = treatment_of(canonical)
         value: Any = arguments.get(treatment.argument)
-        no_limit = canonical == "max_depth" and _is_number(value) and value < 0
+        no_limit = canonical == "max_depth" and _is_number(value) and value <= 0
         if not isinstance(value, bool) and (is_neutral(value, treatment.neutral) or no_limit):
             arguments[treatment.argument] = None
             remarks.append(f"{treatment.argument}={value!r}: {treatment.note}.")
-    for name, (low, high, why) in RANGES.items():
-        _cap(arguments, name, low, high, why, remarks)
+    _cap_all(arguments, remarks)
     if most_depth is not None:
         depth: Any = arguments.get("max_depth")
         if _is_number(depth) and depth > most_depth and math.isfinite(depth):
@@ -329,6 +347,33 @@ def _within_ranges(arguments: dict[str, Any], most_depth: int | None, remarks: l
                 f"max_depth={depth!r} is above the {most_depth} levels that a tree may have here, "
                 "and counts as no limit: it stands for the rule of the recipe."
             )
+
+
+def _weighs_no_class(canonical: str, given: Mapping[str, Any]) -> bool:
+    """Return whether a parameter weighs classes, and there are none to be weighed."""
+    if canonical != "scale_pos_weight" or "class_weight" in given:
+        return False
+    return given.get("objective") not in ("binary", "cross_entropy", "xentropy")
+
+
+def _controls_within_ranges(fit: dict[str, Any], remarks: list[str]) -> None:
+    """Leave out LightGBM's values for "no limit", and cap what is too large."""
+    step: Any = fit.get("max_delta_step")
+    if _is_number(step) and step < 0:
+        del fit["max_delta_step"]
+    _cap_all(fit, remarks)
+    factors: Any = fit.get("feature_contri")
+    with suppress(TypeError, ValueError):
+        parts = factors.split(",") if isinstance(factors, str) else factors or ()
+        numbers = [float(part) for part in parts]
+        if any(LARGEST_FACTOR < number < math.inf for number in numbers):
+            fit["feature_contri"] = [min(number, LARGEST_FACTOR) for number in numbers]
+            remarks.append(f"feature_contri: factors above {LARGEST_FACTOR:g} count as that.")
+
+
+def _cap_all(values: dict[str, Any], remarks: list[str]) -> None:
+    for name, (low, high, why) in RANGES.items():
+        _cap(values, name, low, high, why, remarks)
 
 
 def _cap(

@@ -230,7 +230,7 @@ TREATMENTS: dict[str, Treatment] = {
         "use_quantized_grad num_grad_quant_bins quant_train_renew_leaf stochastic_rounding",
         _QUANTIZED,
     ),
-    "num_machines": _refused("distributed training is not available", 1),
+    "num_machines": _ignored("rows on several machines are for dpboost.dask or .spark", 1),
     **_all("top_k local_listen_port time_out machine_list_filename machines", _DISTRIBUTED),
     **_all(
         "gpu_platform_id gpu_device_id gpu_device_id_list gpu_use_dp num_gpu",
@@ -253,9 +253,14 @@ TREATMENTS: dict[str, Treatment] = {
 }
 
 
+#: What LightGBM's estimators take and none of its parameters is.
+OF_ESTIMATORS = {"class_weight": _refused("it weighs classes, and a regression has none", None)}
+
+
 def treatment_of(name: str) -> Treatment:
     """Return the treatment of a canonical name; one of a newer LightGBM is ignored."""
-    return TREATMENTS.get(name, _ignored("not known to this version of dpboost"))
+    known = TREATMENTS | OF_ESTIMATORS
+    return known.get(name, _ignored("not known to this version of dpboost"))
 
 
 def is_neutral(value: Any, neutral: Iterable[Any]) -> bool:

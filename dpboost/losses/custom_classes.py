@@ -266,9 +266,7 @@ class CustomClassLoss(NewtonLoss):
 
     def _try(self) -> None:
         """Raise unless the function says the same of public rows in other company."""
-        random = np.random.default_rng(0)
-        scores = random.uniform(*self.score_bounds, (TRIED, self.n_outputs))
-        labels = (np.arange(TRIED) % self.n_outputs).astype(np.float64)
+        labels, scores, random = _public_rows(self.n_outputs, self.score_bounds)
         whole = self._tried(labels, scores)
         others = [np.arange(TRIED), random.permutation(TRIED)[: TRIED // 3]]
         others += [np.flatnonzero(labels == 0), np.argsort(scores[:, 0])[: TRIED // 10]]
@@ -286,6 +284,27 @@ class CustomClassLoss(NewtonLoss):
         gradients, hessians = call(self.function, labels, scores)
         found = np.stack([gradients / self.largest_gradient, hessians / self.largest_hessian])
         return np.clip(found, -LARGEST, LARGEST)
+
+
+def largest_norm(function: Objective, n_classes: int, score_bounds: tuple[float, float]) -> float:
+    """Return the largest Euclidean norm of the gradients of public rows.
+
+    Privacy
+    -------
+    Called with public numbers only. It need not be a bound on all rows: they are shortened to it.
+    """
+    labels, scores, _ = _public_rows(n_classes, score_bounds)
+    gradients, _ = call(function, labels, scores)
+    return float(np.linalg.norm(gradients, axis=1).max())
+
+
+def _public_rows(
+    n_classes: int, score_bounds: tuple[float, float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], np.random.Generator]:
+    """Return labels and scores on which a function is tried, and their source of randomness."""
+    random = np.random.default_rng(0)
+    scores = random.uniform(*score_bounds, (TRIED, n_classes))
+    return (np.arange(TRIED) % n_classes).astype(np.float64), scores, random
 
 
 def _shortened(values: NDArray[np.float64], norm: int) -> NDArray[np.float64]:

@@ -157,12 +157,14 @@ def cv(
     stratified, shuffle, seed
         No effect: each row draws its fold by a secret coin.
     metrics : str or list of str, optional
-        LightGBM's names, or those of ``dpboost.evaluate``. Paid are ``l1``, ``l2``, ``rmse``,
-        ``quantile``, ``binary_logloss``, ``binary_error``, ``multi_logloss``, ``multi_error`` and
-        the figures of an evaluation, ``auc`` among them; all rows weigh the same. The others are
-        ``nan``, with one warning, unless there are ``public_sets``.
+        LightGBM's names, or those of ``dpboost.evaluate``; by default that of the objective, none
+        of a function. Paid are ``l1``, ``l2``, ``rmse``, ``quantile``, ``binary_logloss``,
+        ``binary_error``, ``multi_logloss``, ``multi_error`` and the figures of an evaluation,
+        ``auc`` among them; all rows weigh the same. The others are ``nan``, with one warning,
+        unless there are ``public_sets``.
     feval : callable or list of callable, optional
-        Metrics of the user, of which no bound is known: ``nan`` without ``public_sets``.
+        Metrics of the user. One that agrees with one of the paid metrics on synthetic rows is
+        released like it. Of others no bound is known: ``nan`` without ``public_sets``.
     init_model : str, Path or Booster, optional
         Model to go on from.
     fpreproc : None
@@ -454,7 +456,9 @@ class _Run:
         asked = value_of(self.params, "metric")
         if isinstance(asked, str):
             asked = asked.split(",")
-        if not asked:
+        if not asked and callable(self.estimator.objective):
+            asked = []  # as in LightGBM: no metric belongs to a function
+        elif not asked:
             asked = ["l2"]
             if classifier:
                 asked = ["multi_logloss" if n_classes > 2 else "binary_logloss"]
@@ -498,9 +502,11 @@ class _Run:
             released[position] = self._release(shown, rows, fold, ledger, len(judged))
         if len(judged) < n_rounds:
             shown_rounds = ", ".join(map(str, judged))
+            which = f"of rounds {shown_rounds}, and repeated until the next of these"
+            if len(judged) == 1:
+                which = f"of round {n_rounds} alone, and nan before it"
             self.remarks.append(
-                f"metrics are released of rounds {shown_rounds} and repeated between them; "
-                "metric_rounds='all' releases each, with more noise"
+                f"metrics are released {which}; metric_rounds='all' releases each, with more noise"
             )
         return [[*lines, *unknown] for lines in repeated(released, n_rounds)]
 
@@ -549,7 +555,8 @@ class _Run:
         fact = (
             f"{self.n_folds} folds by secret random assignment; a row is in "
             f"{self.n_folds - 1} fits and in "
-            f"{'one metric' if self.asked else 'no metric: those are of public rows'}"
+            f"{'one metric' if self.asked else 'no metric'}"
+            f"{': those are of public rows' if self.public else ''}"
         )
         own = PrivacyReport.from_ledger(
             ledger,

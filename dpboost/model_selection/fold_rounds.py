@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from lightgbm.basic import LightGBMError
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from dpboost._utils.validation import RefusedError, check_integer, refuse
@@ -20,6 +24,8 @@ Line = tuple[str, str, float, bool, float]
 
 #: LightGBM's names for no metric at all.
 NO_METRIC = ("", "none", "null", "na", "custom")
+# Tables on which a function has to agree with a known metric, and their rows.
+_N_MADE_UP, _ROWS_MADE_UP = 3, 60
 
 
 class ModelAtRound:
@@ -130,7 +136,8 @@ def divided(
     asked : sequence of str
         LightGBM's names, or those of `evaluate`.
     functions : sequence of callable
-        Of the user, as ``feval``: no bound of what they compute is known.
+        Of the user, as ``feval``: one that computes a known metric is released like it, and of
+        others no bound is known.
     n_classes : int
         0 in a regression.
     raw : bool
@@ -168,8 +175,59 @@ def divided(
             paid += found
     if functions:
         own = Metrics(objective, ["None"], {}, functions, max(n_classes, 1))
-        others += own.names()
+        same = {} if raw else _recognized(functions, objective, n_classes)
+        paid += same.values()
+        others += [line for line in own.names() if line[0] not in same]
     return list(dict.fromkeys(paid)), list(dict.fromkeys(others))
+
+
+def _recognized(
+    functions: Sequence[Callable[..., Any]], objective: str, n_classes: int
+) -> dict[str, FoldMetric]:
+    """Return the known metrics that functions compute of synthetic rows, by their own names."""
+    random = np.random.default_rng(0)
+    metrics = Metrics(objective, ["None"], {}, functions, max(n_classes, 1))
+    expected: dict[str, list[float]] = {}
+    scores = []
+    for number in range(_N_MADE_UP):
+        labels: Any = random.uniform(0.1, 3, _ROWS_MADE_UP).astype(np.float32)  # as a Dataset has
+        if n_classes:
+            labels = np.arange(_ROWS_MADE_UP) % n_classes
+        shape = (_ROWS_MADE_UP, n_classes) if n_classes > 2 else (_ROWS_MADE_UP,)
+        # Positive, of which logarithms exist; and both signs of the scores of classes.
+        raw = random.normal(size=shape) if n_classes else random.uniform(0.1, 3, shape)
+        scores.append(raw)
+        metrics.add_set(str(number), labels.astype(float), None, None)
+        for name, value in _values(labels, raw, n_classes).items():
+            expected.setdefault(name, []).append(value)
+    try:
+        lines = metrics.evaluate(scores)
+    except Exception:  # what it makes of rows is its own affair
+        return {}
+    found: dict[str, FoldMetric] = {}
+    for name in dict.fromkeys(line[1] for line in lines):
+        own = [line for line in lines if line[1] == name]
+        values = [line[2] for line in own]
+        for known, same in expected.items():
+            if len(values) == len(same) and np.allclose(values, same, rtol=1e-6, atol=0):
+                (metric,) = fold_metrics([known], classifier=n_classes > 0, quantile=False)
+                found[name] = replace(metric, name=name, higher_is_better=bool(own[0][3]))
+    return found
+
+
+def _values(labels: NDArray[Any], raw: NDArray[np.float64], n_classes: int) -> dict[str, float]:
+    """Return the known metrics of rows by name."""
+    if not n_classes:
+        error = raw - labels
+        squared = float(np.mean(error**2))
+        return {"l1": float(np.mean(abs(error))), "l2": squared, "rmse": math.sqrt(squared)}
+    scores = raw if n_classes > 2 else np.column_stack((np.zeros(len(raw)), raw))
+    probability = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    accuracy = float(np.mean(probability.argmax(axis=1) == labels))
+    kind = "binary" if n_classes == 2 else "multi"
+    loss = -float(np.mean(np.log(probability[np.arange(len(labels)), labels])))
+    auc = {"auc": float(roc_auc_score(labels, raw))} if n_classes == 2 else {}
+    return {f"{kind}_logloss": loss, f"{kind}_error": 1 - accuracy, "accuracy": accuracy, **auc}
 
 
 def _known(name: str, objective: str) -> list[tuple[str, bool]]:

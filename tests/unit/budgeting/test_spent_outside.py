@@ -8,13 +8,20 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - as its users do
+from sklearn.feature_selection import RFE, RFECV, SequentialFeatureSelector
 from sklearn.model_selection import (
     GridSearchCV,
+    HalvingGridSearchCV,
     KFold,
     LeaveOneOut,
+    RandomizedSearchCV,
+    RepeatedKFold,
     cross_val_score,
     cross_validate,
     learning_curve,
+    permutation_test_score,
+    validation_curve,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -22,6 +29,8 @@ from sklearn.preprocessing import StandardScaler
 import dpboost
 from dpboost import DPBoostRegressor, EpsilonSumWarning
 from dpboost._utils.warnings import log_warnings
+from dpboost.budgeting import spent_outside
+from dpboost.training import privacy_params
 
 pytestmark = pytest.mark.usefixtures("one_process")
 
@@ -34,6 +43,10 @@ FAST = {"n_estimators": 2, "max_depth": 1, "n_jobs": 1, "verbosity": -1}
 
 def model(**options):
     return DPBoostRegressor(**{"schema": SCHEMA, **FAST, **options})
+
+
+def open_model(**options):
+    return model(**{"schema": {"label_bounds": (-1, 1)}, **options})
 
 
 def told(*calls):
@@ -90,26 +103,113 @@ SEARCHES = {
     "cross_validate": (lambda own: cross_validate(own, X, Y, cv=KFold(3)), "3 times", "as 6,"),
     "GridSearchCV": (
         lambda own: GridSearchCV(own, {"learning_rate": [0.1, 0.2]}, cv=2).fit(X, Y),
+        "5 times",
+        "as 10,",
+    ),
+    "GridSearchCV without a refit": (
+        lambda own: GridSearchCV(own, {"num_leaves": [3, 4]}, cv=2, refit=False).fit(X, Y),
         "4 times",
         "as 8,",
     ),
+    "GridSearchCV over epsilon": (
+        lambda own: GridSearchCV(own, {"epsilon": [0.5, 3.0]}, cv=2).fit(X, Y),
+        "5 times",
+        "epsilon=0.5 to 3 add up to as much as 10,",
+    ),
+    "HalvingGridSearchCV": (
+        lambda own: HalvingGridSearchCV(
+            own, {"learning_rate": [0.1, 0.2, 0.3, 0.4]}, cv=2, factor=2, min_resources=30
+        ).fit(X, Y),
+        "15 times",
+        "as 30,",
+    ),
+    "RandomizedSearchCV": (
+        lambda own: RandomizedSearchCV(
+            own, {"learning_rate": [0.1, 0.2, 0.3]}, n_iter=2, cv=RepeatedKFold(n_splits=2)
+        ).fit(X, Y),
+        "41 times",
+        "as 82,",
+    ),
     "learning_curve": (
         lambda own: learning_curve(own, X, Y, cv=2, train_sizes=[0.5, 1.0]),
-        "several times",
-        "each fit spends its epsilon",
+        "4 times",
+        "as 8,",
+    ),
+    "validation_curve": (
+        lambda own: validation_curve(
+            own, X, Y, param_name="epsilon", param_range=[1.0, 2.0, 3.0], cv=2
+        ),
+        "6 times",
+        "epsilon=1 to 3 add up to as much as 12,",
+    ),
+    "permutation_test_score": (
+        lambda own: permutation_test_score(own, X, Y, cv=2, n_permutations=2),
+        "6 times",
+        "as 12,",
+    ),
+    "cross_val_score of a search": (
+        lambda own: cross_val_score(
+            GridSearchCV(own, {"learning_rate": [0.1, 0.2]}, cv=2), X, Y, cv=3
+        ),
+        "15 times",
+        "as 30,",
+    ),
+    "RFE": (
+        lambda own: RFE(own, n_features_to_select=1).fit(X, Y),
+        "2 times",
+        "as 4. Keep one account",
+    ),
+    "RFECV": (
+        lambda own: RFECV(own, cv=3).fit(X, Y),
+        "9 times",
+        "as 18,",
+    ),
+    "SequentialFeatureSelector": (
+        lambda own: SequentialFeatureSelector(own, n_features_to_select=1, cv=2).fit(X, Y),
+        "4 times",
+        "as 8,",
     ),
 }
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_searches_say_how_many_fits_they_make(name):
+def test_searches_say_how_many_fits_they_make(name, monkeypatch):
     call, times, total = SEARCHES[name]
-    with pytest.warns(EpsilonSumWarning, match=f"{name} fits .* {times} .*{total}") as caught:
+    fits, add_fit = [], spent_outside.add_fit
+    monkeypatch.setattr(privacy_params, "add_fit", lambda *spent: fits.append(1) or add_fit(*spent))
+    own = name.split(" ")[0]
+    with pytest.warns(EpsilonSumWarning, match=f"{own} fits .* {times} .*{total}") as caught:
         call(model(epsilon=2.0))
+    assert len([each for each in caught if issubclass(each.category, EpsilonSumWarning)]) == 1
+    most = int(times.split(" ")[0])
+    assert len(fits) == most or (own == "RFECV" and most - 1 <= len(fits) < most)
     assert not [each for each in caught if issubclass(each.category, dpboost.ScoreWarning)]
     assert [
         text for text in told(lambda: call(model(epsilon=2.0))) if "scores are exact" in text
     ] == []
+
+
+def test_each_table_hears_of_its_search_and_later_fits_of_the_whole_sum():
+    def search(rows):
+        own = open_model(epsilon=2.0)
+        return GridSearchCV(own, {"learning_rate": [0.1, 0.2]}, cv=2).fit(rows, Y)
+
+    wider = np.column_stack((X, Y))
+    assert len(sums(lambda: search(X))) == 1
+    assert len(sums(lambda: search(wider))) == 1
+    assert sums(lambda: search(X)) == []
+    best = search(X).best_estimator_
+    (message,) = sums(lambda: best.fit(X, Y))
+    assert "epsilon adds up to epsilon=32" in message
+    assert any("not differentially private" in text for text in told(lambda: best.score(X, Y)))
+
+
+def test_an_elimination_under_a_budget_has_one_account():
+    own = open_model()
+    with dpboost.Budget(epsilon=1, delta=1e-6) as budget:
+        texts = sums(lambda: RFE(own, n_features_to_select=1).fit(X, Y, fraction=0.5))
+    assert texts == []
+    assert set(budget.left.values()) == {0}
 
 
 def test_a_splitter_that_counts_the_rows_is_not_told():

@@ -75,7 +75,6 @@ def test_it_is_the_model_of_train():
         lambda b: b.feature_name(),
         lambda b: b.trees_to_dataframe(),
         lambda b: b.to_lightgbm(),
-        lambda b: b.eval_valid(),
         copy.deepcopy,
         pickle.dumps,
     ],
@@ -155,6 +154,18 @@ def test_other_parameters_are_for_all_rounds():
         booster.reset_parameter({"max_depth": 3})
 
 
+def test_no_round_that_is_trained_changes(calls):
+    booster = Booster({**PARAMS, "num_iterations": 3}, Dataset(X, Y))
+    booster.update()
+    with pytest.warns(ParameterWarning, match="a_name is an unknown parameter"):
+        booster.reset_parameter({"a_name": 1})
+    booster.eval_train()
+    with pytest.warns(ParameterWarning, match="rounds that follow are trained"):
+        booster.reset_parameter({"learning_rate": 0.1})
+    assert booster.update() is False
+    assert calls == [3]
+
+
 def test_a_function_is_the_objective_of_all_rounds():
     def squares(predictions, data):
         return predictions - data.get_label(), np.ones(len(predictions))
@@ -173,7 +184,6 @@ def test_what_needs_other_rows_or_metrics_of_these_is_refused(calls):
     own = Dataset(X, Y)
     refused = {
         "train_set": lambda: booster.update(train_set=own),
-        "eval_train": lambda: booster.eval_train(),
         "refit_leaves": lambda: booster.refit(X, Y),
         "Every item": lambda: booster.add_valid(X, "rows"),
         "query of its own": lambda: booster.add_valid(own, "rows"),
@@ -184,7 +194,63 @@ def test_what_needs_other_rows_or_metrics_of_these_is_refused(calls):
             call()
     with (
         dpboost.Budget(epsilon=1, delta=1e-6),
-        pytest.raises(InvalidParameterError, match=r"dpboost.train\(.*fraction"),
+        pytest.raises(InvalidParameterError, match=r"Booster\(params.*fraction"),
     ):
         Booster(PARAMS, own)
-    assert calls == []
+    with pytest.raises(InvalidParameterError, match="for a training set"):
+        Booster(model_str=session(1).model_to_string(), fraction=0.5)
+    assert calls == [1]
+
+
+def test_metrics_between_rounds_train_those_that_are_planned(calls):
+    booster = Booster({**PARAMS, "num_iterations": 5}, Dataset(X, Y))
+    booster.add_valid(Dataset(PUBLIC, PUBLIC[:, 0] - PUBLIC[:, 1]), "public")
+    errors = []
+    for number in range(1, 6):
+        assert booster.update() is False
+        ((*_, value, _),) = booster.eval_valid()
+        errors.append(value)
+        assert booster.current_iteration() == booster.num_trees() == number
+        truth = PUBLIC[:, 0] - PUBLIC[:, 1]
+        assert value == pytest.approx(np.mean((booster.predict(PUBLIC) - truth) ** 2))
+    assert calls == [5]
+    assert len(set(errors)) > 1
+    booster.rollback_one_iter().rollback_one_iter()
+    assert booster.num_trees() == 3
+    booster.update()
+    assert booster.eval_valid()[0][2] == errors[3]
+    booster.update()
+    with pytest.raises(InvalidParameterError, match="give num_iterations"):
+        booster.update()
+    assert booster.privacy_report.epsilon == 1
+
+
+def test_without_a_number_as_many_are_planned_as_lightgbm_has(calls):
+    booster = Booster({**PARAMS, "verbosity": 0}, Dataset(X, Y))
+    booster.update()
+    with pytest.warns(ParameterWarning, match="100 rounds are trained together"):
+        lines = booster.eval_train()
+    assert np.isnan(lines[0][2])
+    assert calls == [100]
+    assert booster.num_trees() == 1
+    assert booster.update() is False
+    several = session(3)
+    several.eval_train()
+    assert calls == [100, 3]
+    assert several.num_trees() == 3
+
+
+def test_a_session_is_charged_to_a_budget_once():
+    with dpboost.Budget(epsilon=1, delta=1e-6) as budget:
+        booster = Booster(PARAMS, Dataset(X, Y), fraction=0.25)
+    booster.update()
+    booster.update()
+    assert set(budget.left.values()) == {1}
+    assert booster.num_trees() == 2
+    assert set(budget.left.values()) == {0.75}
+    booster.rollback_one_iter()
+    assert set(budget.left.values()) == {0.75}
+    other = Booster(PARAMS, Dataset(X, Y), budget=budget, fraction=0.8)
+    other.update()
+    with pytest.raises(dpboost.BudgetExceededError):
+        other.predict(X)

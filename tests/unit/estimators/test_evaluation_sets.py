@@ -269,6 +269,20 @@ def test_a_transcript_holds_no_training_row_that_was_given_for_evaluation(tmp_pa
     assert dpboost.replay(booster.transcript).model_to_string() == booster.model_to_string()
 
 
+def test_names_of_functions_that_return_lists_are_those_of_their_results():
+    def two(predictions, data):
+        return [("first", 1.0, True), ("second", 2.0, False)]
+
+    def one(predictions, data):
+        return "third", 3.0, True
+
+    for functions in ([two, one], [one, two], [two, two, one]):
+        metrics = Metrics("regression", ["l2", "l1"], {}, functions)
+        metrics.add_set("set", Y, None, None)
+        lines = metrics.evaluate([np.zeros(len(Y))])
+        assert metrics.names() == list(dict.fromkeys((line[1], line[3]) for line in lines))
+
+
 def test_without_another_set_early_stopping_is_off_and_metrics_have_their_names():
     def largest(y, prediction):
         return "largest", float(np.abs(y - prediction).max()), False

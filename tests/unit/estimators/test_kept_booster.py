@@ -99,19 +99,44 @@ def test_training_rows_are_never_judged_and_not_kept():
     params = PARAMS | TASKS["regression"][2]
     booster = dpboost.train(params, data, 3, keep_training_booster=True)
     assert booster.eval_valid() == []
-    with pytest.raises(InvalidParameterError, match="training set cannot be judged"):
-        booster.eval(data, "training")
+    with pytest.warns(dpboost.SkippedRowsWarning, match="nan"):
+        ((*_, value, _),) = booster.eval(data, "training")
+    assert np.isnan(value)
     with pytest.raises(InvalidParameterError, match="training set cannot be judged"):
         booster.add_valid(Dataset(data.data, SCORES), "training")
-    for call in (booster.eval_train, booster.update, booster.rollback_one_iter):
-        with pytest.raises(InvalidParameterError):
-            call()
+    with pytest.raises(InvalidParameterError):
+        booster.update()
     rows = weakref.ref(data)
     del data
     gc.collect()
     assert rows() is None
     with pytest.raises(InvalidParameterError, match="Dataset instance, met ndarray"):
         booster.eval(X_PUBLIC, "x")
+
+
+def test_metrics_of_the_training_rows_are_nan_with_the_names_of_others():
+    def two(predictions, data):
+        return [("first", 1.0, True), ("second", 2.0, False)]
+
+    booster, _ = kept("binary")
+    with pytest.warns(dpboost.SkippedRowsWarning) as caught:
+        lines = booster.eval_train(two)
+    assert len(caught) == 1
+    public = booster.eval_valid(two)
+    assert [(line[1], line[3]) for line in lines] == [(line[1], line[3]) for line in public]
+    assert {line[0] for line in lines} == {"training"}
+    assert all(np.isnan(line[2]) for line in lines)
+
+
+def test_a_rollback_leaves_the_last_round_out():
+    booster, _ = kept()
+    spent, before = booster.privacy_report.epsilon_spent, booster.predict(X, num_iteration=7)
+    assert booster.rollback_one_iter() is booster
+    assert booster.current_iteration() == 7
+    np.testing.assert_array_equal(booster.predict(X), before)
+    assert booster.privacy_report.epsilon_spent == spent
+    ((*_, value, _),) = booster.eval_valid()
+    assert value == pytest.approx(np.mean((booster.predict(X_PUBLIC) - PUBLIC_SCORES) ** 2))
 
 
 def test_copies_and_pickles_are_plain_models():

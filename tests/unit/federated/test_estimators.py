@@ -248,7 +248,8 @@ def test_a_model_without_a_report_is_continued_without_a_guarantee(first):
     import lightgbm
 
     plain = lightgbm.Booster(model_str=first.booster_.model_to_string())
-    model = classifier().fit(GIVEN, init_model=plain)
+    with pytest.warns(dpboost.NotPrivateWarning, match="without a privacy report"):
+        model = classifier().fit(GIVEN, init_model=plain)
     assert "without a privacy report" in model.privacy_report_.guarantee
     assert not any(report.private for report in model.party_reports_)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 
 import lightgbm
@@ -10,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
+import dpboost
+from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, NotPrivateWarning
 from dpboost.lightgbm import check_model_text
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.reporting.privacy_report import PrivacyReport
@@ -103,6 +105,44 @@ def test_what_has_no_guarantee_gives_none():
         np.testing.assert_allclose(
             model.predict(X, num_iteration=source.booster_.num_trees()), source.predict(X)
         )
+
+
+@pytest.mark.usefixtures("one_process")
+@pytest.mark.parametrize("form", ["estimator", "booster", "file", "train"])
+def test_a_model_without_a_report_is_a_condition_that_no_verbosity_silences(form, tmp_path):
+    X, y = table(500)
+    stock = lightgbm.LGBMRegressor(n_estimators=5, verbosity=-1).fit(X, y)
+    stock.booster_.save_model(tmp_path / "stock.txt")
+    source = {"estimator": stock, "file": tmp_path / "stock.txt"}.get(form, stock.booster_)
+    quiet = {**QUICK, "schema": SCHEMA, "verbosity": -1}
+    fit = {
+        "train": lambda: dpboost.train(quiet, dpboost.Dataset(X, y), init_model=source),
+    }.get(form, lambda: DPBoostRegressor(**quiet).fit(X, y, init_model=source))
+    with pytest.warns(NotPrivateWarning, match=r"without a privacy report.* as init_score"):
+        fit()
+
+
+def test_the_cure_for_a_model_of_public_rows_is_private():
+    X, y = table(500)
+    public = lightgbm.LGBMRegressor(n_estimators=5, verbosity=-1).fit(*table(400))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NotPrivateWarning)
+        model = DPBoostRegressor(schema=SCHEMA, **QUICK)
+        model.fit(X, y, init_score=public.predict(X, raw_score=True))
+    assert model.privacy_report_.private
+    assert np.mean((public.predict(X) + model.predict(X) - y) ** 2) < np.mean((y - y.mean()) ** 2)
+
+
+def test_a_model_with_a_reason_in_its_report_warns_with_that_reason(first):
+    X, y = table(500)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        DPBoostRegressor(schema=SCHEMA, **QUICK).fit(X, y, init_model=first)
+    assert not any(issubclass(each.category, NotPrivateWarning) for each in caught)
+    with pytest.warns(NotPrivateWarning):
+        seeded = DPBoostRegressor(schema=SCHEMA, noise_seed=0, **QUICK).fit(X, y)
+    with pytest.warns(NotPrivateWarning, match="the model that it continues is not.*seed"):
+        DPBoostRegressor(schema=SCHEMA, **QUICK).fit(X, y, init_model=seeded)
 
 
 def test_classes_are_continued():

@@ -1,6 +1,7 @@
 """Names of LightGBM, and which of two wins."""
 
 import copy
+import json
 import pickle
 import warnings
 
@@ -57,11 +58,60 @@ def test_unknown_names_warn_and_have_no_effect(name, hint):
         ("max_weights", "max_weight"),
         ("neighbours", "neighbors"),
         ("label_bounds", "schema"),
+        ("label_bound", "schema"),
+        ("bound", "schema"),
+        ("clip_norm", "gradient_clip"),
     ],
 )
 def test_names_like_those_of_the_guarantee_are_errors(name, near):
     with pytest.raises(InvalidParameterError, match=f"'{name}'.*Did you mean '{near}'"):
         check_names([name], OWN, "X")
+
+
+@pytest.mark.parametrize("name", ["user_ids", "budget", "fraction", "holdout"])
+def test_arguments_of_fit_are_named_as_such(name):
+    with pytest.raises(InvalidParameterError, match=rf"give it as fit\(\.\.\., {name}=") as caught:
+        check_names([name], OWN, "X")
+    assert "Did you mean" not in str(caught.value)
+
+
+ACCEPTED = {
+    "class_weight": None,
+    "seed": -1,
+    "random_state": -1,
+    "max_delta_step": -1,
+    "is_unbalance": True,
+    "scale_pos_weight": 2,
+    "num_machines": 2,
+    "path_smooth": 1e308,
+    "feature_contri": [1e9, 1.0],
+    "num_class": 1,
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_lightgbm_trains_with_trains_here(name):
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    fast = {"n_estimators": 2, "max_depth": 1, "n_jobs": 1, "min_child_samples": 1}
+    stock = lightgbm.LGBMRegressor(**fast, verbosity=-1, **{name: ACCEPTED[name]})
+    stock.fit(X, X[:, 0])
+    model = DPBoostRegressor(**fast, **{name: ACCEPTED[name]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, X[:, 0])
+    said = [str(each.message) for each in caught if name in str(each.message)]
+    assert len(said) == (
+        name not in ("class_weight", "seed", "random_state", "max_delta_step", "num_class")
+    )
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_all_parameters_of_lightgbms_regressor_train():
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    given = lightgbm.LGBMRegressor(n_estimators=3, max_depth=1).get_params()
+    assert DPBoostRegressor(**given).fit(X, X[:, 0]).n_estimators_ == 3
+    with pytest.raises(InvalidParameterError, match="a regression has none"):
+        DPBoostRegressor(class_weight="balanced").fit(X, X[:, 0])
 
 
 def test_values_that_lightgbm_accepts_are_capped_with_one_warning():
@@ -79,7 +129,7 @@ def test_values_that_lightgbm_accepts_are_capped_with_one_warning():
     assert all(f"{name}=" in str(caught[0].message) for name in names)
 
 
-@pytest.mark.parametrize("value", [-1, -7])
+@pytest.mark.parametrize("value", [0, -1, -7])
 def test_depths_without_a_limit_are_those_of_the_recipe(value):
     with pytest.warns(ParameterWarning, match=f"max_depth={value}.*rule of the recipe"):
         assert resolved({"max_depth": value}).arguments["max_depth"] is None
@@ -96,6 +146,11 @@ def test_defaults_are_those_of_lightgbm(estimator):
     # Splits that are drawn at random say nothing: the released gain does.
     assert {name: own[name] for name in shown} == shown | {"importance_type": "gain"}
     assert repr(estimator()) == f"{estimator.__name__}()"
+    given = estimator(n_estimators=100, learning_rate=0.05)
+    assert repr(given) == f"{estimator.__name__}(learning_rate=0.05, n_estimators=100)"
+    assert repr(clone(given)) == repr(given)
+    assert str(estimator().n_estimators) == f"{estimator().n_estimators}" == "100"
+    assert json.loads(json.dumps(own["n_estimators"])) == 100
 
 
 COPIES = {
@@ -273,7 +328,7 @@ def test_where_a_weight_of_the_second_class_has_no_meaning():
     X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
     y = (X[:, 0] > 0).astype(int)
     for model in (
-        DPBoostRegressor(scale_pos_weight=2.0),
+        DPBoostRegressor(scale_pos_weight=2.0, objective="binary"),
         DPBoostClassifier(scale_pos_weight=2.0, is_unbalance=True, **CLASSES),
         DPBoostClassifier(scale_pos_weight=2.0, class_weight={1: 2.0}, **CLASSES),
         DPBoostClassifier(scale_pos_weight=-2.0, **CLASSES),

@@ -278,8 +278,9 @@ def test_there_is_a_value_for_each_round_and_a_few_are_released(how_many, rounds
     assert [n for n in changes if not np.isnan(values[n - 1])] == list(rounds)
     assert records[0].spent == records[0].capacity
     if caught is not None:
-        shown = ", ".join(map(str, rounds))
-        assert any(f"released of rounds {shown} and" in str(each.message) for each in caught)
+        shown = f"of rounds {', '.join(map(str, rounds))}, and"
+        shown = f"of round {rounds[0]} alone" if len(rounds) == 1 else shown
+        assert any(f"released {shown}" in str(each.message) for each in caught)
 
 
 KINDS = ("mean", "stdv")

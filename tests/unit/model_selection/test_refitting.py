@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import dpboost
 from dpboost import (
     Budget,
     BudgetExceededError,
@@ -16,6 +18,7 @@ from dpboost import (
     refit_leaves,
 )
 from dpboost.audit import pair_of, replay_budget
+from dpboost.model_selection import refitting
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.bound import Neighbors
 
@@ -182,3 +185,41 @@ def test_the_auditor_measures_what_is_booked(relation, delta) -> None:
         assert audit.violations == ()
         (measured,) = audit.measured.values()
         assert 0.3 < measured <= 0.5 + 1e-9
+
+
+@pytest.mark.parametrize(("given", "kept"), [({}, {}), ({"reg_lambda": 9.0}, {"reg_lambda": 9.0})])
+def test_the_regularization_follows_the_noise_unless_it_is_given(given, kept, monkeypatch) -> None:
+    seen = []
+    build = refitting.build_refit
+
+    def watched(hyper, facts, *more):
+        seen.append(dict(facts.given))
+        return build(hyper, facts, *more)
+
+    monkeypatch.setattr(refitting, "build_refit", watched)
+    old = DPBoostRegressor(schema=NUMBERS, **SETTINGS, **given).fit(*table(300, 0))
+    refit_leaves(old, *table(300, 1), budget=Budget(epsilon=1, delta=1e-6), fraction=1)
+    assert seen == [kept]
+
+
+@pytest.mark.parametrize("objective", ["regression", "binary"])
+def test_a_booster_of_train_gets_new_leaves(objective) -> None:
+    X, y = table(3000, 0)
+    to_labels = {"regression": lambda y: y, "binary": lambda y: 3.0 * (y > 0)}[objective]
+    schema = NUMBERS if objective == "regression" else SCHEMA
+    params = {"objective": objective, "schema": schema, **SETTINGS}
+    old = dpboost.train(params, dpboost.Dataset(X, to_labels(y)), 40, keep_training_booster=True)
+    budget = Budget(epsilon=4, delta=1e-6)
+    X, y = table(3000, 1, -1.0)
+    newer = refit_leaves(old, X, to_labels(y), budget=budget, fraction=0.5)
+    assert newer.params["objective"] == objective
+    assert newer.privacy_report.spent == newer.privacy_report.capacity
+    assert newer.num_trees() == old.num_trees()
+    truth = to_labels(y) > to_labels(y).mean()
+    right = [np.mean((each.predict(X) > each.predict(X).mean()) == truth) for each in (old, newer)]
+    assert right[1] > 0.7 > right[0]
+    assert dpboost.replay(newer.transcript).booster_.model_to_string() == newer.model_to_string()
+    refit_leaves(newer, X, to_labels(y), budget=budget, fraction=0.5)
+    for other in (pickle.loads(pickle.dumps(old)), old.rollback_one_iter(), old.to_lightgbm()):
+        with pytest.raises(InvalidParameterError, match="Keep the estimator"):
+            refit_leaves(other, X, y, budget=budget, fraction=0.1)

@@ -303,7 +303,7 @@ def test_facts_of_the_report_are_public():
         model = DPBoostRegressor(
             recipe="dpboost",
             schema=Schema(label_bounds=(0, 1)),
-            max_depth=0,
+            max_depth=1,
             n_estimators=3,
             learning_rate=0.5,
         ).fit(X, y)
@@ -311,7 +311,7 @@ def test_facts_of_the_report_are_public():
         "recipe": "dpboost",
         "n_estimators": 3,
         "learning_rate": 0.5,
-        "max_depth": 0,
+        "max_depth": 1,
         "reg_lambda": 30.0,
         "max_bin": 255,
         "trees_per_ensemble": 3,
@@ -325,7 +325,7 @@ def test_facts_of_the_report_are_public():
 def test_the_largest_learning_rates_work(learning_rate):
     X, y = rows()
     schema = {**BOUNDS, "label_bounds": (0, 1)}
-    options = FAST | {"n_estimators": 300, "max_depth": 0, "trees_per_ensemble": 300}
+    options = FAST | {"n_estimators": 300, "max_depth": 1, "trees_per_ensemble": 300}
     options["recipe"] = "dpboost"
     model = DPBoostRegressor(schema=schema, learning_rate=learning_rate, **options).fit(X, y)
     assert model.privacy_report_.spent == 1

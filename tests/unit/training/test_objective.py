@@ -637,14 +637,43 @@ def test_a_function_without_a_bound_is_clipped_to_its_largest_gradient_between_l
 
     options = {"objective": squared, "n_estimators": 3, "n_jobs": 1, "noise_seed": 0}
     known = {"label_bounds": (-1, 1), "bounds": {0: (-1, 1)}}
-    with pytest.warns(dpboost.ParameterWarning, match="clipped to 6, its largest"):
+    with pytest.warns(dpboost.ParameterWarning, match="clipped to 6, the largest"):
         found = dpboost.DPBoostRegressor(schema=known, **options).fit(X, X[:, 0])
     assert found.privacy_report_.facts["gradient_bound"] == 6.0
     same = dpboost.DPBoostRegressor(schema=known, gradient_bound=6.0, **options).fit(X, X[:, 0])
     assert found.booster_.model_to_string() == same.booster_.model_to_string()
-    for model in (
-        dpboost.DPBoostRegressor(**options),
-        dpboost.DPBoostClassifier(**options, schema={"classes": [0, 1]}),
+    for estimator, declared in (
+        (dpboost.DPBoostRegressor, "label_bounds"),
+        (dpboost.DPBoostClassifier, "classes"),
     ):
-        with pytest.raises(dpboost.InvalidParameterError, match="'gradient_bound'"):
-            model.fit(X, (X[:, 0] > 0).astype(int))
+        with pytest.raises(dpboost.InvalidParameterError, match=rf"Schema\({declared}=...\)"):
+            estimator(**options).fit(X, (X[:, 0] > 0).astype(int))
+
+
+def steep(y, score):
+    probability = 1 / (1 + np.exp(-score))
+    return 3 * (probability - y), 3 * probability * (1 - probability)
+
+
+def softmax_twice(y, scores):
+    exponents = np.exp(scores - scores.max(axis=1, keepdims=True))
+    probability = exponents / exponents.sum(axis=1, keepdims=True)
+    return 2 * (probability - np.eye(3)[y.astype(int)]), 4 * probability * (1 - probability)
+
+
+@pytest.mark.parametrize(("function", "classes"), [(steep, [0, 1]), (softmax_twice, [0, 1, 2])])
+@pytest.mark.filterwarnings("ignore")
+def test_a_function_of_declared_classes_needs_no_bound_either(function, classes):
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, (3000, 1))
+    y = np.digitize(X[:, 0], np.linspace(-1, 1, len(classes) + 1)[1:-1])
+    schema = {"bounds": {0: (-1, 1)}, "classes": classes}
+    model = DPBoostClassifier(objective=function, schema=schema, epsilon=4.0, n_jobs=1)
+    with pytest.warns(dpboost.ParameterWarning, match="the largest for declared labels"):
+        model.fit(X, y)
+    bound = model.privacy_report_.facts["gradient_bound"]
+    most = 3.0 if len(classes) == 2 else 2 * np.sqrt(2)
+    assert 0.95 * most < bound <= most
+    raw = model.predict(X, raw_score=True)
+    guess = raw > 0 if len(classes) == 2 else raw.argmax(axis=1)
+    assert np.mean(guess == y) > 0.9
