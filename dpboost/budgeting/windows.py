@@ -6,7 +6,7 @@ Proof: docs/proofs/budgets.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,8 +18,8 @@ from dpboost._utils.validation import InvalidParameterError, check_integer, refu
 from dpboost.budgeting.budget_records import BudgetLine, Part, periods_of, spent
 from dpboost.budgeting.holdout import HELD, TRAINED
 from dpboost.budgeting.periods import PERIODS, Overlap
-from dpboost.data.batches import is_batched
-from dpboost.data.containers import unpack
+from dpboost.data.batches import READ_ONCE, Batches, is_batched
+from dpboost.data.containers import is_distributed, unpack
 from dpboost.data.fingerprint import RowHash
 from dpboost.data.users import take_rows
 from dpboost.privacy.accounting import Accountant
@@ -58,7 +58,8 @@ class Window:
 
         Parameters
         ----------
-        X : table of shape (n_rows, n_features)
+        X : table of shape (n_rows, n_features), or batches of one
+            Batches are read once more for it.
         key : bytes
             Of the budget.
         call : str
@@ -67,22 +68,26 @@ class Window:
         Raises
         ------
         InvalidParameterError
-            For rows that are not in memory, and periods that do not belong to them.
+            For rows on a cluster and rows that can be read once only, and for periods that do not
+            belong to them.
         """
-        if is_batched(X) or hasattr(X, "dask"):
+        if is_distributed(X):
             raise InvalidParameterError(
-                f"{call} takes rows in memory under a budget with periods, whose tables are "
-                "compared with those of earlier fits; neither batches nor Dask collections."
+                f"{call} does not take rows of Dask or Spark under a budget with periods, which "
+                "compares the rows of a period with those of earlier fits, in their order: give "
+                "their files to an estimator of one process, as a pyarrow.dataset.Dataset for "
+                "instance, or take a budget without periods."
             )
-        X = unpack(X)
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        named = self._named(int(X.shape[0]), call)
-        found = {}
-        for name in self.periods:
-            rows = RowHash(key)
-            rows.add(take_rows(X, np.flatnonzero(named == name)))
-            found[name] = rows.digest().hex()
-        return found
+        found = {name: RowHash(key) for name in self.periods}
+        parts, n_rows = _parts(X, call)
+        named = self._named(n_rows, call)
+        first = 0
+        for part in parts:
+            own = named[first : first + part.shape[0]]
+            for name, rows in found.items():
+                rows.add(take_rows(part, np.flatnonzero(own == name)))
+            first += part.shape[0]
+        return {name: rows.digest().hex() for name, rows in found.items()}
 
     def _named(self, n_rows: int, call: str) -> NDArray[Any]:
         """Return the period of each row, as text."""
@@ -309,6 +314,21 @@ class WindowedBudget:
         name = "pure" if accountant.privacy_measure == "epsilon" else "Gaussian"
         n_fits = _fits_left(self.lines, self._overlap, name, part, window)
         return BudgetForecast(n_fits=n_fits, epsilon=epsilon, fraction=part, window=window)
+
+
+def _parts(X: Any, call: str) -> tuple[Iterable[Any], int]:
+    """Return a table in the parts in which it comes, and its number of rows."""
+    if is_batched(X):
+        batches = X if isinstance(X, Batches) else Batches(X)
+        if batches.once:
+            reason = "a budget with periods compares them with those of earlier fits first"
+            raise InvalidParameterError(READ_ONCE.format(reason=reason))
+        return (batch.X for batch in batches), batches.n_rows
+    X = unpack(X)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise refuse("X", call, "a table with rows and columns", type(X).__name__)
+    return (X,), int(X.shape[0])
 
 
 def named_periods(lines: Sequence[BudgetLine]) -> list[str]:

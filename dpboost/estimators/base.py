@@ -283,13 +283,16 @@ class PrivateEstimator(
         Evaluation sets are not protected.
         """
         what = type(self).__name__
+        rows = GivenRows.of(
+            X, y, sample_weight=sample_weight, init_score=init_score, user_ids=user_ids
+        )
         taken = self._claim
         if taken is None:
             taken = claim(
                 budget,
                 fraction,
                 what=what,
-                rows=X,
+                rows=rows.X,
                 belongs=(X, self),
                 holdout=holdout,
                 carrier=self,
@@ -310,9 +313,6 @@ class PrivateEstimator(
             claim=taken,
             conformal=conformal,
         ).marked(X, y)
-        rows = GivenRows.of(
-            X, y, sample_weight=sample_weight, init_score=init_score, user_ids=user_ids
-        )
         rows_of_fit(X)
         with without_advice(is_silent(vars(self) | self._extra_params())):
             self._fit(rows, options)
