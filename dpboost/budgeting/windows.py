@@ -6,7 +6,7 @@ Proof: docs/proofs/budgets.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,6 +24,9 @@ from dpboost.data.fingerprint import RowHash
 from dpboost.data.users import take_rows
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import as_fraction
+
+# What fits models to public rows. Its room is above this one, and puts it here.
+_EXPECTED: list[Callable[..., Any]] = []
 
 if TYPE_CHECKING:
     from dpboost.budgeting.fraction_accountant import FractionAccountant
@@ -131,6 +134,8 @@ class BudgetForecast:
         What each fit has by itself, at the budget's delta: the epsilon of ``dpboost.forecast``.
     fraction : Fraction
     window : int
+    accuracy : Forecast or None
+        Of one fit, by ``dpboost.forecast``, where public rows were given.
 
     Examples
     --------
@@ -144,13 +149,15 @@ class BudgetForecast:
     epsilon: float
     fraction: Fraction
     window: int
+    accuracy: Any = None
 
     def __str__(self) -> str:
         many = "as many as there are new periods" if self.n_fits == math.inf else f"{self.n_fits}"
-        return (
+        line = (
             f"fits at {float(self.fraction):.6g} of the budget on the last {self.window} periods: "
             f"{many}; each has epsilon {self.epsilon:.6g} by itself"
         )
+        return line if self.accuracy is None else f"{line}\n{self.accuracy}"
 
 
 class WindowedBudget:
@@ -264,8 +271,21 @@ class WindowedBudget:
             for account in self._accounts()
         }
 
-    def forecast(self, *, fraction: Any, window: int = 1) -> BudgetForecast:
+    def forecast(
+        self,
+        *,
+        fraction: Any,
+        window: int = 1,
+        like: tuple[Any, Any] | None = None,
+        n_rows: int | None = None,
+        schema: Any = None,
+        estimator: Any = None,
+        metric: str | None = None,
+        random_state: int | None = None,
+    ) -> BudgetForecast:
         """Say how many fits remain, if one with each new period reads the last few of them.
+
+        With public rows it says how good one of them will be as well.
 
         Parameters
         ----------
@@ -273,11 +293,17 @@ class WindowedBudget:
             Of the budget, for each fit.
         window : int, default=1
             Periods that a fit reads: the new one, and those before it.
+        like : (X, y), optional
+            Public rows that look like the private ones.
+        n_rows : int, optional
+            About how many rows a fit reads, all of its periods together; needed with ``like``.
+        schema, estimator, metric, random_state : optional
+            As in :func:`dpboost.forecast`. The estimator gets delta, relation and ``rows_per_user``
+            of the budget; each public row then counts as a user.
 
         Returns
         -------
         BudgetForecast
-            Give its ``epsilon`` to ``dpboost.forecast`` for the accuracy of one such fit.
 
         Raises
         ------
@@ -286,7 +312,7 @@ class WindowedBudget:
 
         Privacy
         -------
-        Reads the records, which are public; nothing is booked.
+        Reads the records, which are public; nothing is booked. ``like`` is taken as public.
 
         Examples
         --------
@@ -312,8 +338,24 @@ class WindowedBudget:
         granted: FractionAccountant = self.account(accountant, part)
         epsilon = granted.epsilon(granted.allowance, granted.least_delta)
         name = "pure" if accountant.privacy_measure == "epsilon" else "Gaussian"
+        accuracy = None
+        if like is not None:
+            planned = {"schema": schema, "estimator": estimator, "metric": metric}
+            (expected,) = _EXPECTED
+            accuracy = expected(
+                self, epsilon, like=like, n_rows=n_rows, random_state=random_state, **planned
+            )
+        elif (n_rows, schema, estimator, metric, random_state) != (None,) * 5:
+            raise refuse("like", owner, "public rows (X, y), of which the others speak", like)
         n_fits = _fits_left(self.lines, self._overlap, name, part, window)
-        return BudgetForecast(n_fits=n_fits, epsilon=epsilon, fraction=part, window=window)
+        return BudgetForecast(
+            n_fits=n_fits, epsilon=epsilon, fraction=part, window=window, accuracy=accuracy
+        )
+
+
+def forecast_by(expected: Callable[..., Any]) -> None:
+    """Have `Budget.forecast` ask this function for the accuracy of a fit."""
+    _EXPECTED[:] = [expected]
 
 
 def _parts(X: Any, call: str) -> tuple[Iterable[Any], int]:

@@ -226,7 +226,8 @@ class PrivateEstimator(
             Another way to give ``eval_set``: one table and its labels, or tuples of them.
         init_model : estimator, Booster, str or path, optional
             A released model to continue: its trees are kept and its predictions are where scores
-            begin. The report adds up the budgets of both fits. A model without a report of ours
+            begin. The report adds up the budgets of both fits, or has that of the ``Budget`` once
+            to which both are charged. A model without a report of ours
             makes the result not private, and the report says so. ``ensemble_`` holds the new
             trees, ``booster_`` all.
         user_ids : array-like of shape (n_rows,), optional
@@ -370,6 +371,8 @@ class PrivateEstimator(
         objective, weights = asked.learned(self._task, weighted=rows.sample_weight is not None)
         scored = rows.init_score is not None
         if earlier is not None:
+            if options.claim is not None and earlier.report is not None:
+                options.claim.check_continues(earlier.report.budget)
             table = read(self._like(rows.example), privacy.schema, asked.reading)
             privacy = replace(privacy, schema=earlier.completed(privacy.schema, table))
             found = constraints_of(asked.given, table.feature_names, owner)
