@@ -40,7 +40,7 @@ def is_classifier(model: Any) -> bool:
         raise InvalidParameterError(
             "The 'model' argument of evaluate must be an estimator of one process, and this one is "
             "of a cluster: give model.to_local(), with X and y in the memory of this process "
-            "(toPandas() of Spark, compute() of Dask), which then holds all rows that are evaluated."
+            "(toPandas() of Spark, compute() of Dask), which then holds all evaluated rows."
         )
     if not hasattr(model, "predict") or not hasattr(model, "schema_"):
         raise InvalidParameterError(

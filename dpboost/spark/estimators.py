@@ -201,16 +201,14 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
         Spends ``epsilon`` once, or its fraction of the budget, however often tasks are tried again;
         see ``privacy_report_``.
         """
-        if (
-            callbacks is not None
-            and "callbacks" not in inspect.signature(self._local.fit).parameters
-        ):
+        local: Any = self._local
+        if callbacks is not None and "callbacks" not in inspect.signature(local.fit).parameters:
             others["callbacks"] = callbacks
         for name in others:
             cure = _NOT_HERE.get(name, "is not known: see the parameters of this method")
             raise InvalidParameterError(
                 f"The {name!r} argument of {type(self).__name__}.fit "
-                f"{cure.format(local=self._local.__name__)}."
+                f"{cure.format(local=local.__name__)}."
             )
         options: dict[str, Any] = {"budget": budget, "fraction": fraction, "callbacks": callbacks}
         if isinstance(params, (list, tuple)):

@@ -432,6 +432,24 @@ def test_a_forecast_counts_the_fits_that_the_records_then_allow():
         Budget(epsilon=1, delta=0).forecast(fraction=1)
 
 
+@pytest.mark.parametrize("terms", [{}, {"rows_per_user": 2}], ids=str)
+def test_a_forecast_says_how_good_each_fit_is(terms):
+    """By `dpboost.forecast`, at what the fit has by itself."""
+    budget = opened(**terms)
+    planned = classifier(n_estimators=2)
+    given = {"like": quarter(0), "schema": CLASSES, "estimator": planned, "random_state": 0}
+    found = budget.forecast(fraction=0.25, window=2, n_rows=100, **given)
+    assert found.accuracy.metric == "auc"
+    assert found.accuracy.epsilon == (found.epsilon,)
+    assert found.accuracy.low[0] <= found.accuracy.value[0] <= found.accuracy.high[0]
+    assert str(found.accuracy) in str(found)
+    assert budget.lines == ()
+    with pytest.raises(InvalidParameterError, match="'n_rows' parameter of forecast"):
+        budget.forecast(fraction=0.25, **given)
+    with pytest.raises(InvalidParameterError, match="'like' parameter of Budget.forecast"):
+        budget.forecast(fraction=0.25, n_rows=100)
+
+
 def test_the_picture_has_a_bar_for_each_period():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     budget = opened()
