@@ -359,7 +359,7 @@ class Certificate:
             demand(abs(Fraction(stated) - number) * 2**50 <= number, "it claims another total")
         if claim["continued_model"]:
             demand(added or account["budget"], "nothing pays for the model that is continued")
-            self.trust(f"the continued model {'has a certificate' if added else 'is in the budget'}")
+            self.trust(f"the continued model has {'its own proof' if added else 'a line here'}")
         if (parties := account["parties"]) is not None:
             self.trust("{honest} of {parties} parties are honest and not lost".format(**parties))
         if labels := {line["label"] for line in account["lines"]} - set(LEAST) - set(CHOICES):

@@ -334,7 +334,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def _named(self) -> dict[str, str]:
-        """Random and public: what tells this budget from others; files of old versions have none."""
+        """Random and public, what tells this budget from others; old files have none."""
         return {} if self._identity is None else {"identity": self._identity}
 
     @classmethod

@@ -167,10 +167,9 @@ class Claim:
         known = Counter(
             (line.what, line.account, line.fraction, line.part) for line in self.budget.lines
         )
-        known.subtract(
-            (line["what"], line["account"], Fraction(line["fraction"]), tuple(map(tuple, line["part"])))
-            for line in earlier["lines"]
-        )
+        for line in earlier["lines"]:
+            part = tuple(map(tuple, line["part"]))
+            known[line["what"], line["account"], Fraction(line["fraction"]), part] -= 1
         if min(known.values()) < 0:
             raise InvalidParameterError(
                 f"The 'init_model' of {self.what}.fit is of the budget of {self.budget.title}, "

@@ -9,8 +9,7 @@ quarter or site has paid: then fits, evaluations and refits say whose rows they 
   dpboost fit data.csv --schema dictionary.csv --budget table.budget --fraction 1/2 -o model.txt
   dpboost budget table.budget --plot spent.png
   dpboost budget ward.budget --epsilon 2 --periods 2 --table ward
-  dpboost fit q1.csv --schema dictionary.csv --budget ward.budget --fraction 1/6 --period "2026 Q1" \\
-    -o q1.txt
+  dpboost fit q1.csv --schema s.csv --budget ward.budget --fraction 1/6 --period Q1 -o q1.txt
 """
 
 from __future__ import annotations

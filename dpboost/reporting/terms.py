@@ -273,7 +273,7 @@ class ReportTerms:
 
         The epsilon is rounded up to four digits, so that it can be written down.
         """
-        # Both fits of one budget are in the model, of which this one knows what it has spent itself.
+        # The model is of both fits, and this one knows no more than what it has spent itself.
         if self.budget is None or not self.private or CONTINUED in self.facts:
             return self.total
         if any(line["own"] and line["fraction"] == "1" for line in self.budget["lines"]):

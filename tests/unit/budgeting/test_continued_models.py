@@ -50,7 +50,7 @@ def test_one_budget_pays_for_both_fits(more):
         plain = report.certificate(budget=record)
         refused, trusted = agreed(plain)
         assert refused is None
-        assert "the continued model is in the budget" in trusted
+        assert "the continued model has a line here" in trusted
         assert plain["claim"]["continued_model"]
     assert "both fits together" in report.details()
     again = replay(second.transcript_)
