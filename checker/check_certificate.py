@@ -358,7 +358,7 @@ class Certificate:
         for stated, number in ((claim["epsilon"], epsilon), (claim["delta"], delta)):
             demand(abs(Fraction(stated) - number) * 2**50 <= number, "it claims another total")
         if claim["continued_model"]:
-            demand(added or account["budget"], "nothing pays for the model that is continued")
+            demand(added or account["budget"], "nothing covers the model that is continued")
             self.trust(f"the continued model has {'its own proof' if added else 'a line here'}")
         if (parties := account["parties"]) is not None:
             self.trust("{honest} of {parties} parties are honest and not lost".format(**parties))

@@ -159,7 +159,7 @@ class _Verification:
         }
         earlier = Fraction(accounting["earlier"]["epsilon"])
         if claim["continued_model"] and not earlier and accounting["budget"] is None:
-            raise CertificateError("Nothing pays for the model that is continued.")
+            raise CertificateError("Nothing covers the model that is continued.")
         if pure and (power != 1 or Fraction(accounting["spent"]["delta"])):
             raise CertificateError("The guarantee is not pure: releases may fail.")
         for name, own in stated.items():

@@ -89,7 +89,7 @@ def test_a_sum_that_forgets_another_budget_would_be_found(monkeypatch):
         test_another_budget_adds_up()
     # Without any budget nobody pays, and both verifications say so.
     plain = fit(None, fit()).privacy_report_.certificate()
-    assert "nothing pays for the model that is continued" in agreed(plain)[0].lower()
+    assert "nothing covers the model that is continued" in agreed(plain)[0].lower()
 
 
 def test_budgets_without_a_name_add_up(tmp_path):
