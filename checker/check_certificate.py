@@ -350,16 +350,16 @@ class Certificate:
             terms = account["alpha"], epsilon, delta - totals[1]
             holds = converts(account["measure"], account["lattice"], totals, *terms)
             demand(totals[1] <= delta and holds, "the total is above the claim")
-        epsilon += Fraction(account["earlier"]["epsilon"])
-        delta += Fraction(account["earlier"]["delta"])
+        added = Fraction(account["earlier"]["epsilon"])
+        epsilon, delta = epsilon + added, delta + Fraction(account["earlier"]["delta"])
         if claim["definition"] == "pure":
             demand(account["measure"] == "epsilon" and not totals[1], "the guarantee is not pure")
             delta = Fraction(0)
         for stated, number in ((claim["epsilon"], epsilon), (claim["delta"], delta)):
-            near = abs(Fraction(stated) - number) * 2**50 <= number
-            demand(near, "the claim has another epsilon or delta than the accounting")
-        if Fraction(account["earlier"]["epsilon"]):
-            self.trust("the model that is continued has a certificate of its own")
+            demand(abs(Fraction(stated) - number) * 2**50 <= number, "it claims another total")
+        if claim["continued_model"]:
+            demand(added or account["budget"], "nothing covers the model that is continued")
+            self.trust(f"the continued model has {'its own proof' if added else 'a line here'}")
         if (parties := account["parties"]) is not None:
             self.trust("{honest} of {parties} parties are honest and not lost".format(**parties))
         if labels := {line["label"] for line in account["lines"]} - set(LEAST) - set(CHOICES):

@@ -21,8 +21,9 @@ _MILLION = 1_000_000
 #: A fit is to take at most so many times as long as the local one, and so many seconds more.
 TIMES, SECONDS_MORE = 3.0, 20.0
 ROUNDS = 800
-#: What the page says of larger clusters.
+#: What the page says of larger clusters, and of how many rows.
 EXECUTORS = 100
+MANY_ROWS = (10 * _MILLION, 100 * _MILLION, 1000 * _MILLION)
 
 #: The comparison with one process, rows that are many, and what a round depends on.
 LOCAL = SparkRun(method="local", rows=200_000, features=20, partitions=2, rounds=ROUNDS)
@@ -164,7 +165,33 @@ def _body(results: Results) -> list[str]:
             "[Dask's figures](dask.md) are of the same kinds of table.",
             "",
         ]
+        if LARGE in took and 2 in few:
+            fixed = one.round_seconds + per_task * (EXECUTORS - 1)
+            lines += _many(took[LARGE], few[2].measured, fixed)
     return lines
+
+
+def _many(large: SparkMeasured, small: SparkMeasured, fixed: float) -> list[str]:
+    """Return what rounds and a fit of many rows would take, by what a row costs a task."""
+    more = large.round_seconds - small.round_seconds
+    row = more * LARGE.partitions / (LARGE.rows - 20_000)
+    lines = [
+        f"`row` = {row * 1e9:.1f} ns, from the two runs of 2 partitions with {LARGE.rows:,} and "
+        f"20,000 rows. It is time on the clock: where other programs keep the machine busy (its "
+        f"load is below), it is too large. With {EXECUTORS} tasks of one thread:",
+        "",
+    ]
+    rounds = [fixed + row * n_rows / EXECUTORS for n_rows in MANY_ROWS]
+    return lines + [
+        *table(
+            ["rows", "rows a task", "round (s)", f"{ROUNDS} rounds (s)"],
+            [
+                [f"{n_rows:,}", f"{n_rows // EXECUTORS:,}", f"{each:.2f}", f"{each * ROUNDS:,.0f}"]
+                for n_rows, each in zip(MANY_ROWS, rounds, strict=True)
+            ],
+        ),
+        "",
+    ]
 
 
 def _finding(results: Results) -> str:

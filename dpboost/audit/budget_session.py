@@ -2,7 +2,8 @@
 
 Fits that set rows aside and are stopped by them, evaluations with groups, drift, new leaves, more
 fits, intervals and several cross-validations, for rows and for users; and rows that one person has
-in two periods, which windows read apart and together.
+in two periods, which windows read apart and together, or in two of ten quarters, of which each fit
+reads the last two.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ HALF = Fraction(1, 2)
 
 #: Where a coin puts every row on either side of a holdout of one half.
 SIDES = {"held out": 0.25, "trained on": 0.75}
+
+#: Quarters of the longest session.
+QUARTERS = 10
 
 #: Rows of a user that may take part, and rows that the user of the pair has.
 ROWS_PER_USER, ROWS_OF_USER = 2, 3
@@ -137,6 +141,11 @@ def sessions() -> Iterator[BudgetSession]:
     for periods in ((0,), (1,), (0, 1)):
         name = " and ".join(f"q{each}" for each in periods)
         yield BudgetSession(name=f"periods, {name}", run=of_periods, pair=person(periods), group=2)
+    for periods in ((4, 5), (0, QUARTERS - 1)):
+        name = " and ".join(f"q{each}" for each in periods)
+        yield BudgetSession(
+            name=f"ten quarters, {name}", run=of_quarters, pair=person(periods, QUARTERS), group=2
+        )
 
 
 def _pair(relation: Neighbors, coin: float, low: Any, high: Any) -> Pair:
@@ -233,19 +242,41 @@ def of_users(X: Any, y: Any) -> Mapping[str, str]:
     )
 
 
-def person(periods: Sequence[int]) -> Pair:
-    """Return rows in two periods, and a person with a row in some; the last column says which."""
-    X = np.column_stack([np.full(16, -0.5), np.repeat([0.0, 1.0], 8)])
+def person(periods: Sequence[int], n_periods: int = 2) -> Pair:
+    """Return rows in periods, and a person with a row in some; the last column says which."""
+    size = 8 * n_periods
+    X = np.column_stack([np.full(size, -0.5), np.repeat(np.arange(float(n_periods)), 8)])
     own = np.column_stack([np.ones(len(periods)), periods])
     return Pair(
         X=X,
-        y=np.zeros(16, dtype=int),
+        y=np.zeros(size, dtype=int),
         X_other=np.vstack([X, own]),
-        y_other=np.append(np.zeros(16, dtype=int), np.ones(len(periods), dtype=int)),
-        ids=np.arange(16),
-        other_ids=np.arange(16 + len(periods)),
+        y_other=np.append(np.zeros(size, dtype=int), np.ones(len(periods), dtype=int)),
+        ids=np.arange(size),
+        other_ids=np.arange(size + len(periods)),
         steering={},
     )
+
+
+def of_quarters(X: Any, y: Any) -> Mapping[str, str]:
+    """Fit each quarter on the last two; the last column says which one a row is of.
+
+    Whoever has rows in two quarters that follow each other pays all of the budget: four sixths
+    where both are read, and one where either is read with another.
+    """
+    budget = Budget(epsilon=4, delta=1e-5, periods=2)
+    make = _maker(DPBoostClassifier, {**_BOUNDS, "classes": [0, 1]}, Neighbors.ADD_REMOVE)
+    of_rows = np.array([f"q{int(each)}" for each in X[:, 1]])
+    found: dict[str, Any] = {}
+    for number in range(QUARTERS):
+        names = [f"q{each}" for each in (number - 1, number) if each >= 0]
+        read = np.isin(of_rows, names)
+        window = budget.window(*names, of_rows=of_rows[read])
+        model = make(n_estimators=2).fit(
+            X[read, :1], y[read], budget=window, fraction=Fraction(1, 6)
+        )
+        found[f"fit, q{number}"] = model.booster_.model_to_string()
+    return _shown(**found)
 
 
 def of_periods(X: Any, y: Any) -> Mapping[str, str]:

@@ -1,10 +1,13 @@
-"""Fits to rows on the workers of a Dask cluster: replays on neighbors and without rows."""
+"""Fits to rows on the workers of a Dask or Spark cluster: replays on neighbors and without rows."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -39,6 +42,26 @@ def fits_on_workers() -> list[Violation]:
             for one in (pair, pair.swapped):
                 found += replay_pair(fit, one).violations
     return found
+
+
+def fits_on_spark() -> list[Violation]:
+    """Replay fits on a Spark session of this machine, whose tasks are processes of their own."""
+    found: list[Violation] = []
+    with _session() as session:
+        for fit, pair in _spark_cases(session):
+            for one in (pair, pair.swapped):
+                found += replay_pair(fit, one).violations
+    return found
+
+
+def why_no_spark() -> str | None:
+    """Say what is missing for a Spark session here; None where nothing is."""
+    missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
+    if missing:
+        return "the extra 'spark' is not installed"
+    from dpboost.spark.models import has_java
+
+    return None if has_java() else "there is no Java runtime"
 
 
 def transcripts_of_workers() -> list[Violation]:
@@ -79,6 +102,56 @@ def _workers() -> Iterator[Any]:
         Client(workers, set_as_default=False) as client,
     ):
         yield client
+
+
+@contextmanager
+def _session() -> Iterator[Any]:
+    """Open a Spark session of two tasks at once."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    try:
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+    finally:
+        session.stop()
+
+
+def _spark_cases(session: Any) -> Iterator[tuple[Callable[[Any, Any], Mapping[str, Any]], Pair]]:
+    """Yield two fits of numbers, one with rows that are dealt to trees by coins."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (N_ROWS, 2)).astype(float)
+    y = np.tile([-1.0, 1.0], N_ROWS // 2)
+    pair = pair_of(X, y, np.ones(2), 1.0, Neighbors.ADD_REMOVE, instead=(np.zeros(2), -1.0))
+    for recipe, settings in FITS[:2]:
+        yield _spark_fit_of(session, {"recipe": recipe, **settings}), pair
+
+
+def _spark_fit_of(session: Any, terms: dict[str, Any]) -> Callable[[Any, Any], Mapping[str, Any]]:
+    """Return a fit to two partitions that shows model text and report."""
+    from dpboost.spark import SparkDPBoostRegressor
+
+    schema = {"bounds": {"a": (0.0, 1.0), "b": (0.0, 1.0)}, "label_bounds": (-1.0, 1.0)}
+    given = {"schema": schema, "n_estimators": 3, "max_depth": 2, "max_bin": 4, "random_state": 0}
+
+    def fit(X: Any, y: Any) -> Mapping[str, Any]:
+        rows = [(*row, label) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+        frame = session.createDataFrame(
+            session.sparkContext.parallelize(rows, 2), "a double, b double, label double"
+        )
+        own = SparkDPBoostRegressor(featuresCols=["a", "b"], verbosity=0, **given, **terms)
+        model = own.fit(frame)
+        return {
+            "model text": model.to_local().booster_.model_to_string(),
+            "report": model.privacy_report_.details(),
+        }
+
+    return fit
 
 
 def _cases(client: Any) -> Iterator[tuple[Callable[[Any, Any], Mapping[str, Any]], Pair]]:

@@ -12,7 +12,12 @@ from typing import Any
 from dpboost.audit.boosting_audit import ENSEMBLE, ONE_TREE, bank, black_box, deltas, replay_recipe
 from dpboost.audit.budget_session import audit_sessions
 from dpboost.audit.claims import unfounded_claims
-from dpboost.audit.cluster_audit import fits_on_workers, transcripts_of_workers
+from dpboost.audit.cluster_audit import (
+    fits_on_spark,
+    fits_on_workers,
+    transcripts_of_workers,
+    why_no_spark,
+)
 from dpboost.audit.dropout_audit import masks_of_lost_parties
 from dpboost.audit.fit_variety import other_cases
 from dpboost.audit.local_audit import local_reports
@@ -43,7 +48,7 @@ SAMPLERS, OTHER = "samplers", "other fits"
 CALLS, SESSION = "non-interference", "budget session"
 
 #: Fits to rows that lie on workers, or at parties; of the long audit, where it is not asked for.
-CLUSTER, PARTIES = "dask", "parties"
+CLUSTER, SPARK, PARTIES = "dask", "spark", "parties"
 
 QUICK_RUNS = 400
 LONG_RUNS = 100_000
@@ -147,7 +152,7 @@ def plan(request: Request) -> Plan:
     found = Plan()
     every = (SAMPLERS, CALLS, *ALGORITHMS.names, *TREES, OTHER, SESSION)
     if not request.quick:
-        every = (*every, CLUSTER, PARTIES)
+        every = (*every, CLUSTER, SPARK, PARTIES)
     chosen = request.names or every
     if SAMPLERS in chosen:
         found.parts += _samplers()
@@ -205,6 +210,12 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
     else:
         reason = ": the extra 'dask' is not installed" if CLUSTER in chosen else ""
         found.left_out.append(f"Dask{reason}")
+    missing_here = why_no_spark() if SPARK in chosen else None
+    if SPARK in chosen and missing_here is None:
+        found.parts.append(_timed(SPARK, "replay on tasks of Spark", fits_on_spark, cost=12))
+    else:
+        found.left_out.append(f"Spark: {missing_here}" if missing_here else "Spark")
+    found.left_out.append("replays without rows, classes and replaced rows on Spark")
     if PARTIES in chosen:
         checks: dict[str, Callable[[], Sequence[Violation]]] = {
             "messages": fits_of_parties,
@@ -219,7 +230,9 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
         found.parts.append(_timed(PARTIES, "masks where parties are lost", masks_of_lost_parties))
     else:
         found.left_out.append("parties that exchange messages")
-    found.left_out.append("what carries messages: Dask's network, HTTPS and Flower, see tests/unit")
+    found.left_out.append(
+        "what carries messages: Dask's network, Spark's hub, HTTPS and Flower, see tests/unit"
+    )
 
 
 def _samplers() -> list[AuditPart]:

@@ -183,6 +183,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         if table is not None and (not isinstance(table, str) or not table):
             raise refuse("table", "Budget", "a string that is not empty, or None", table)
         self._table = table
+        self._identity: str | None = secrets.token_hex(16)
         self._records = BudgetRecords()
         self._counts_in: str | None = None
         self._lock = threading.Lock()
@@ -328,14 +329,23 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             "pure_epsilon": str(self._pure),
             "table": self._table,
             **({} if self._overlap is None else {"periods": self._overlap.most}),
+            **self._named,
         }
+
+    @property
+    def _named(self) -> dict[str, str]:
+        """Random and public, what tells this budget from others; old files have none."""
+        return {} if self._identity is None else {"identity": self._identity}
 
     @classmethod
     def of_terms(cls, terms: Mapping[str, Any]) -> Budget:
         """Return a new budget with the parameters that `terms` gives."""
         exact = ("epsilon", "delta", "pure_epsilon")
         given = {**terms, **{name: written_fraction(terms[name]) for name in exact}}
-        return cls(neighbors=given.pop("neighbours"), **given)
+        identity = given.pop("identity", None)
+        budget = cls(neighbors=given.pop("neighbours"), **given)
+        budget._identity = identity
+        return budget
 
     @property
     def mark(self) -> BudgetMark:
@@ -469,6 +479,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             "conversion_delta": str(left),
             "all_lines": own is None,
             **({} if self._overlap is None else {"periods": self._overlap.plain()}),
+            **self._named,
             "accounts": [
                 {
                     "account": MEASURES[measure],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -149,6 +150,32 @@ class Claim:
         """
         overlap, periods = self.budget.overlap, periods_of(self.part)[0]
         return overlap is not None and overlap.several(len(periods))
+
+    def check_continues(self, earlier: Mapping[str, Any] | None) -> None:
+        """Raise where a model that is continued names this budget, whose records lack its lines.
+
+        Parameters
+        ----------
+        earlier : mapping or None
+            The budget in the report of that model.
+        """
+        named = self.budget.terms.get("identity")
+        if earlier is None or named is None or earlier.get("identity") != named:
+            return
+        if isinstance(current(), Replaying):  # without lines of other fits
+            return
+        known = Counter(
+            (line.what, line.account, line.fraction, line.part) for line in self.budget.lines
+        )
+        for line in earlier["lines"]:
+            part = tuple(map(tuple, line["part"]))
+            known[line["what"], line["account"], Fraction(line["fraction"]), part] -= 1
+        if min(known.values()) < 0:
+            raise InvalidParameterError(
+                f"The 'init_model' of {self.what}.fit is of the budget of {self.budget.title}, "
+                "whose records have no line of it: the file was replaced by an older copy. Bring "
+                "the file back, with all its lines."
+            )
 
     @property
     def histogram_delta(self) -> Fraction:

@@ -156,6 +156,9 @@ class _Verification:
             "epsilon": float(number_of(self.epsilon) + Fraction(accounting["earlier"]["epsilon"])),
             "delta": 0.0 if pure else float(self.delta + Fraction(accounting["earlier"]["delta"])),
         }
+        earlier = Fraction(accounting["earlier"]["epsilon"])
+        if claim["continued_model"] and not earlier and accounting["budget"] is None:
+            raise CertificateError("Nothing covers the model that is continued.")
         if pure and (power != 1 or Fraction(accounting["spent"]["delta"])):
             raise CertificateError("The guarantee is not pure: releases may fail.")
         for name, own in stated.items():

@@ -6,7 +6,7 @@ Proof: docs/proofs/budgets.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,11 +18,15 @@ from dpboost._utils.validation import InvalidParameterError, check_integer, refu
 from dpboost.budgeting.budget_records import BudgetLine, Part, periods_of, spent
 from dpboost.budgeting.holdout import HELD, TRAINED
 from dpboost.budgeting.periods import PERIODS, Overlap
-from dpboost.data.columns import is_batched, unpack
+from dpboost.data.batches import READ_ONCE, Batches
+from dpboost.data.columns import is_batched, is_distributed, unpack
 from dpboost.data.fingerprint import RowHash
 from dpboost.data.users import take_rows
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import as_fraction
+
+# What fits models to public rows. Its room is above this one, and puts it here.
+_EXPECTED: list[Callable[..., Any]] = []
 
 if TYPE_CHECKING:
     from dpboost.budgeting.fraction_accountant import FractionAccountant
@@ -57,7 +61,8 @@ class Window:
 
         Parameters
         ----------
-        X : table of shape (n_rows, n_features)
+        X : table of shape (n_rows, n_features), or batches of one
+            Batches are read once more for it.
         key : bytes
             Of the budget.
         call : str
@@ -66,22 +71,26 @@ class Window:
         Raises
         ------
         InvalidParameterError
-            For rows that are not in memory, and periods that do not belong to them.
+            For rows on a cluster and rows that can be read once only, and for periods that do not
+            belong to them.
         """
-        if is_batched(X) or hasattr(X, "dask"):
+        if is_distributed(X):
             raise InvalidParameterError(
-                f"{call} takes rows in memory under a budget with periods, whose tables are "
-                "compared with those of earlier fits; neither batches nor Dask collections."
+                f"{call} does not take rows of Dask or Spark under a budget with periods, which "
+                "compares the rows of a period with those of earlier fits, in their order: give "
+                "their files to an estimator of one process, as a pyarrow.dataset.Dataset for "
+                "instance, or take a budget without periods."
             )
-        X = unpack(X)
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        named = self._named(int(X.shape[0]), call)
-        found = {}
-        for name in self.periods:
-            rows = RowHash(key)
-            rows.add(take_rows(X, np.flatnonzero(named == name)))
-            found[name] = rows.digest().hex()
-        return found
+        found = {name: RowHash(key) for name in self.periods}
+        parts, n_rows = _parts(X, call)
+        named = self._named(n_rows, call)
+        first = 0
+        for part in parts:
+            own = named[first : first + part.shape[0]]
+            for name, rows in found.items():
+                rows.add(take_rows(part, np.flatnonzero(own == name)))
+            first += part.shape[0]
+        return {name: rows.digest().hex() for name, rows in found.items()}
 
     def _named(self, n_rows: int, call: str) -> NDArray[Any]:
         """Return the period of each row, as text."""
@@ -125,6 +134,8 @@ class BudgetForecast:
         What each fit has by itself, at the budget's delta: the epsilon of ``dpboost.forecast``.
     fraction : Fraction
     window : int
+    accuracy : Forecast or None
+        Of one fit, by ``dpboost.forecast``, where public rows were given.
 
     Examples
     --------
@@ -138,13 +149,15 @@ class BudgetForecast:
     epsilon: float
     fraction: Fraction
     window: int
+    accuracy: Any = None
 
     def __str__(self) -> str:
         many = "as many as there are new periods" if self.n_fits == math.inf else f"{self.n_fits}"
-        return (
+        line = (
             f"fits at {float(self.fraction):.6g} of the budget on the last {self.window} periods: "
             f"{many}; each has epsilon {self.epsilon:.6g} by itself"
         )
+        return line if self.accuracy is None else f"{line}\n{self.accuracy}"
 
 
 class WindowedBudget:
@@ -258,8 +271,21 @@ class WindowedBudget:
             for account in self._accounts()
         }
 
-    def forecast(self, *, fraction: Any, window: int = 1) -> BudgetForecast:
+    def forecast(
+        self,
+        *,
+        fraction: Any,
+        window: int = 1,
+        like: tuple[Any, Any] | None = None,
+        n_rows: int | None = None,
+        schema: Any = None,
+        estimator: Any = None,
+        metric: str | None = None,
+        random_state: int | None = None,
+    ) -> BudgetForecast:
         """Say how many fits remain, if one with each new period reads the last few of them.
+
+        With public rows it says how good one of them will be as well.
 
         Parameters
         ----------
@@ -267,11 +293,17 @@ class WindowedBudget:
             Of the budget, for each fit.
         window : int, default=1
             Periods that a fit reads: the new one, and those before it.
+        like : (X, y), optional
+            Public rows that look like the private ones.
+        n_rows : int, optional
+            About how many rows a fit reads, all of its periods together; needed with ``like``.
+        schema, estimator, metric, random_state : optional
+            As in :func:`dpboost.forecast`. The estimator gets delta, relation and ``rows_per_user``
+            of the budget; each public row then counts as a user.
 
         Returns
         -------
         BudgetForecast
-            Give its ``epsilon`` to ``dpboost.forecast`` for the accuracy of one such fit.
 
         Raises
         ------
@@ -280,7 +312,7 @@ class WindowedBudget:
 
         Privacy
         -------
-        Reads the records, which are public; nothing is booked.
+        Reads the records, which are public; nothing is booked. ``like`` is taken as public.
 
         Examples
         --------
@@ -306,8 +338,39 @@ class WindowedBudget:
         granted: FractionAccountant = self.account(accountant, part)
         epsilon = granted.epsilon(granted.allowance, granted.least_delta)
         name = "pure" if accountant.privacy_measure == "epsilon" else "Gaussian"
+        accuracy = None
+        if like is not None:
+            planned = {"schema": schema, "estimator": estimator, "metric": metric}
+            (expected,) = _EXPECTED
+            accuracy = expected(
+                self, epsilon, like=like, n_rows=n_rows, random_state=random_state, **planned
+            )
+        elif (n_rows, schema, estimator, metric, random_state) != (None,) * 5:
+            raise refuse("like", owner, "public rows (X, y), of which the others speak", like)
         n_fits = _fits_left(self.lines, self._overlap, name, part, window)
-        return BudgetForecast(n_fits=n_fits, epsilon=epsilon, fraction=part, window=window)
+        return BudgetForecast(
+            n_fits=n_fits, epsilon=epsilon, fraction=part, window=window, accuracy=accuracy
+        )
+
+
+def forecast_by(expected: Callable[..., Any]) -> None:
+    """Have `Budget.forecast` ask this function for the accuracy of a fit."""
+    _EXPECTED[:] = [expected]
+
+
+def _parts(X: Any, call: str) -> tuple[Iterable[Any], int]:
+    """Return a table in the parts in which it comes, and its number of rows."""
+    if is_batched(X):
+        batches = X if isinstance(X, Batches) else Batches(X)
+        if batches.once:
+            reason = "a budget with periods compares them with those of earlier fits first"
+            raise InvalidParameterError(READ_ONCE.format(reason=reason))
+        return (batch.X for batch in batches), batches.n_rows
+    X = unpack(X)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise refuse("X", call, "a table with rows and columns", type(X).__name__)
+    return (X,), int(X.shape[0])
 
 
 def named_periods(lines: Sequence[BudgetLine]) -> list[str]:

@@ -2,11 +2,14 @@
 
 A budget is one epsilon for everything that is released of a table: fits, scores, scores of rows
 held out. Its file gets a line before each draw, and refuses what does not fit any more. With
---epsilon a new file is made; without, a file is shown.
+--epsilon a new file is made; without, a file is shown. With --periods it counts what each month,
+quarter or site has paid: then fits, evaluations and refits say whose rows they read, by --period.
 
   dpboost budget table.budget --epsilon 3 --delta 1e-6 --table "patients 2026"
   dpboost fit data.csv --schema dictionary.csv --budget table.budget --fraction 1/2 -o model.txt
   dpboost budget table.budget --plot spent.png
+  dpboost budget ward.budget --epsilon 2 --periods 2 --table ward
+  dpboost fit q1.csv --schema s.csv --budget ward.budget --fraction 1/6 --period Q1 -o q1.txt
 """
 
 from __future__ import annotations
@@ -24,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epsilon", type=float, help="make the file: epsilon of everything")
     parser.add_argument("--delta", type=float, help="of everything, default 1e-6; 0: pure epsilon")
     parser.add_argument("--rows-per-user", type=int, metavar="N", help="users are protected")
+    parser.add_argument(
+        "--periods", type=int, metavar="N", help="rows come in periods, nobody's in more than N"
+    )
     parser.add_argument("--table", metavar="NAME", help="what the table is called in reports")
     parser.add_argument("--plot", metavar="FILE", help="draw it: a PNG or SVG file")
 
@@ -32,10 +38,11 @@ def run(options: argparse.Namespace) -> None:
     """Make or show a budget."""
     check_outputs(options.plot)
     if options.epsilon is None:
-        given = (options.delta, options.rows_per_user, options.table)
+        given = (options.delta, options.rows_per_user, options.periods, options.table)
         if any(value is not None for value in given):
             raise InvalidParameterError(
-                "--delta, --rows-per-user and --table are for a new budget: give --epsilon too."
+                "--delta, --rows-per-user, --periods and --table are for a new budget: give "
+                "--epsilon too."
             )
         budget = Budget.load(options.budget)
     else:
@@ -43,6 +50,7 @@ def run(options: argparse.Namespace) -> None:
             epsilon=options.epsilon,
             delta=1e-6 if options.delta is None else options.delta,
             rows_per_user=options.rows_per_user,
+            periods=options.periods,
             table=options.table,
         )
         budget.save(options.budget)

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
         model,
         rows_of(booster, table, options.data),
         labels,
-        budget=spending.budget,
+        budget=spending.budget_of(table),
         fraction=spending.fraction,
         metrics=None if options.metrics is None else options.metrics.split(","),
         groups=groups,

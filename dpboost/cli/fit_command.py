@@ -24,7 +24,7 @@ from typing import Any
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.output_files import check_outputs
 from dpboost.cli.spending import Spending, add_spending, spending_of
-from dpboost.cli.table_files import declaration_of, rows_of_file, task_of
+from dpboost.cli.table_files import declaration_of, read_file, rows_of_table, task_of
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.evaluating import evaluate
 from dpboost.reporting.certificate import model_hash
@@ -75,14 +75,15 @@ def run(options: argparse.Namespace) -> None:
     declared = declaration_of(options.schema, options.target, options.user)
     task = task_of(options.task, declared)
     spending.check_users(declared.user)
-    rows = rows_of_file(options.data, declared, task=task, assume_types=options.assume_types)
+    table = read_file(options.data)
+    rows = rows_of_table(table, declared, task=task, assume_types=options.assume_types)
     model = _model(options, spending, task, declared.schema)
     more: dict[str, Any] = {"user_ids": rows.user_ids, "conformal": options.conformal}
     if options.holdout is not None:
         more["holdout"] = options.holdout
         spending = spending.in_a_budget()
     if spending.budget is not None:
-        more |= {"budget": spending.budget, "fraction": spending.fraction}
+        more |= {"budget": spending.budget_of(table), "fraction": spending.fraction}
     model.fit(rows.X, rows.y, **more)
     _save(model, options)
     if options.holdout is not None:

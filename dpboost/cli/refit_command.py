@@ -15,7 +15,7 @@ from typing import Any
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.output_files import check_outputs
 from dpboost.cli.spending import add_spending, spending_of
-from dpboost.cli.table_files import declaration_of, rows_of_file
+from dpboost.cli.table_files import declaration_of, read_file, rows_of_table
 from dpboost.model_selection.refitting import refit_leaves
 from dpboost.model_selection.replaying import replay
 from dpboost.transcripts.transcript import Transcript
@@ -49,12 +49,13 @@ def run(options: argparse.Namespace) -> None:
             '"dpboost fit --transcript FILE" has written.'
         )
     task = "classification" if hasattr(model, "predict_proba") else "regression"
-    rows = rows_of_file(options.data, declared, task=task)
+    table = read_file(options.data)
+    rows = rows_of_table(table, declared, task=task)
     new = refit_leaves(
         model,
         rows.X,
         rows.y,
-        budget=spending.budget,
+        budget=spending.budget_of(table),
         fraction=spending.fraction,
         user_ids=rows.user_ids,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting import Budget
+from dpboost.budgeting.windows import Window
 
 
 def add_spending(parser: argparse.ArgumentParser, *, what: str, delta: float) -> None:
@@ -26,6 +27,15 @@ def add_spending(parser: argparse.ArgumentParser, *, what: str, delta: float) ->
     parser.add_argument("--budget", metavar="FILE", help='file of "dpboost budget", to be charged')
     parser.add_argument(
         "--fraction", metavar="PART", type=_part, help="part of the budget, such as 1/4 or 0.25"
+    )
+    parser.add_argument(
+        "--period",
+        metavar="NAME",
+        action="append",
+        help="whose rows they are, in a budget with --periods; once for each period",
+    )
+    parser.add_argument(
+        "--period-column", metavar="COLUMN", help="period of each row, where there are several"
     )
     parser.set_defaults(default_delta=delta)
 
@@ -50,6 +60,10 @@ class Spending(NamedTuple):
         Of the command's own.
     rows_per_user : int or None
         Where users are protected.
+    periods : tuple of str
+        Whose rows are read, in a budget that counts periods.
+    period_column : str or None
+        Column with the period of each row.
     """
 
     budget: Budget | None
@@ -57,6 +71,32 @@ class Spending(NamedTuple):
     epsilon: float | None
     delta: float | None
     rows_per_user: int | None
+    periods: tuple[str, ...] = ()
+    period_column: str | None = None
+
+    def budget_of(self, table: Any) -> Budget | Window | None:
+        """Return what a call on the rows of a table is charged to.
+
+        Parameters
+        ----------
+        table : DataFrame
+            As the file has it.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a table without the column of periods, and for a budget without any.
+        """
+        if self.budget is None or not self.periods:
+            return self.budget
+        of_rows = None
+        if self.period_column is not None:
+            if self.period_column not in table.columns:
+                raise InvalidParameterError(
+                    f"--period-column {self.period_column}: the file has no such column."
+                )
+            of_rows = table[self.period_column].astype(str).str.strip().to_numpy(dtype=object)
+        return self.budget.window(*self.periods, of_rows=of_rows)
 
     def in_a_budget(self) -> Spending:
         """Return the same, with the command's own epsilon as a budget that it spends whole."""
@@ -89,9 +129,16 @@ def spending_of(options: argparse.Namespace) -> Spending:
         raise InvalidParameterError(
             "What may be spent is not said: give --epsilon, or --budget FILE with --fraction."
         )
+    if options.period_column is not None and not options.period:
+        raise InvalidParameterError(
+            "--period-column says of each row which period it is of: name the periods, each by "
+            "--period NAME."
+        )
     if options.budget is None:
         if options.fraction is not None:
             raise InvalidParameterError("--fraction is a part of a budget: give --budget FILE too.")
+        if options.period:
+            raise InvalidParameterError("--period is of a budget: give --budget FILE too.")
         delta = options.default_delta if options.delta is None else options.delta
         return Spending(None, Fraction(1), options.epsilon, delta, users)
     if options.fraction is None or options.delta is not None:
@@ -100,4 +147,15 @@ def spending_of(options: argparse.Namespace) -> Spending:
         )
     budget = Budget.load(options.budget)
     users = budget.rows_per_user if users is None else users
-    return Spending(budget, options.fraction, None, None, users)
+    periods = tuple(options.period or ())
+    if budget.periods is not None and not periods:
+        raise InvalidParameterError(
+            f"The budget in {options.budget!r} counts periods: say whose rows they are, by "
+            "--period NAME, once for each period."
+        )
+    if len(periods) > 1 and options.period_column is None:
+        raise InvalidParameterError(
+            "Several periods are named: give the column with the period of each row too, by "
+            "--period-column COLUMN."
+        )
+    return Spending(budget, options.fraction, None, None, users, periods, options.period_column)

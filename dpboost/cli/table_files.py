@@ -115,16 +115,22 @@ def declaration_of(path: str | None, target: str | None, user: str | None = None
 
 
 def rows_of_file(path: str, declared: Declaration, **how: Any) -> DeclaredRows:
-    """Read features, labels and users of a file; say which columns are left out.
+    """Read features, labels and users of a file, as `rows_of_table` does."""
+    return rows_of_table(read_file(path), declared, **how)
+
+
+def rows_of_table(table: Any, declared: Declaration, **how: Any) -> DeclaredRows:
+    """Return features, labels and users of a table; say which columns are left out.
 
     Parameters
     ----------
-    path : str
+    table : DataFrame
+        As a file has it.
     declared : Declaration
     **how
         As of `Declaration.rows`.
     """
-    found = declared.rows(read_file(path), **how)
+    found = declared.rows(table, **how)
     if found.left_out:
         print(f"{found.left_out_line}", file=sys.stderr)
     return found

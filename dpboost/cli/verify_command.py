@@ -85,8 +85,10 @@ def run(options: argparse.Namespace) -> None:
     if accounting["parties"] is not None:
         honest = f"{accounting['parties']['honest']} of {accounting['parties']['parties']}"
         trusted.append(f"{honest} parties are honest, and drew their shares of the noise")
-    if accounting["earlier"]["epsilon"] != "0":
-        trusted.append("the model that is continued has a certificate of its own")
+    if certificate["claim"]["continued_model"]:
+        within = accounting["earlier"]["epsilon"] == "0"
+        paid = "is in the same budget" if within else "has a certificate of its own"
+        trusted.append(f"the model that is continued {paid}")
     print("verified:")
     for sentence in found:
         print(f"  {sentence}")

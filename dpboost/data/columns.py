@@ -294,6 +294,16 @@ def check_shape(shape: tuple[int, ...], *, may_be_empty: bool = False) -> None:
 _BATCH = 4096
 
 
+def is_distributed(X: Any) -> bool:
+    """Return whether rows lie on a cluster: a Dask collection, or a DataFrame of Spark."""
+    own = type(X)
+    return (
+        hasattr(X, "dask")
+        or own.__module__.partition(".")[0] == "pyspark"
+        or "public_example" in vars(own)
+    )
+
+
 def unpack(X: Any) -> Any:
     """Return what a container of a table holds; a table of a usual kind comes back as it is.
 

@@ -230,7 +230,8 @@ class PrivateEstimator(
             Another way to give ``eval_set``: one table and its labels, or tuples of them.
         init_model : estimator, Booster, str or path, optional
             A released model to continue: its trees are kept and its predictions are where scores
-            begin. The report adds up the budgets of both fits. A model without a report of ours
+            begin. The report adds up the budgets of both fits, or has that of the ``Budget`` once
+            to which both are charged. A model without a report of ours
             makes the result not private, and the report says so. ``ensemble_`` holds the new
             trees, ``booster_`` all.
         user_ids : array-like of shape (n_rows,), optional
@@ -287,13 +288,16 @@ class PrivateEstimator(
         Evaluation sets are not protected.
         """
         what = type(self).__name__
+        rows = GivenRows.of(
+            X, y, sample_weight=sample_weight, init_score=init_score, user_ids=user_ids
+        )
         taken = self._claim
         if taken is None:
             taken = claim(
                 budget,
                 fraction,
                 what=what,
-                rows=X,
+                rows=rows.X,
                 belongs=(X, self),
                 holdout=holdout,
                 carrier=self,
@@ -314,9 +318,6 @@ class PrivateEstimator(
             claim=taken,
             conformal=conformal,
         ).marked(X, y)
-        rows = GivenRows.of(
-            X, y, sample_weight=sample_weight, init_score=init_score, user_ids=user_ids
-        )
         # Of the fit that a search makes, here or in a worker; a later one is the user's.
         counted, self._counted = self._counted or running_search(self)[1], False
         rows_of_fit(X, counted=counted)
@@ -376,6 +377,8 @@ class PrivateEstimator(
         objective, weights = asked.learned(self._task, weighted=rows.sample_weight is not None)
         scored = rows.init_score is not None
         if earlier is not None:
+            if options.claim is not None and earlier.report is not None:
+                options.claim.check_continues(earlier.report.budget)
             table = read(self._like(rows.example), privacy.schema, asked.reading)
             privacy = replace(privacy, schema=earlier.completed(privacy.schema, table))
             found = constraints_of(asked.given, table.feature_names, owner)

@@ -118,11 +118,12 @@ class TrainedTree(TreeEstimator):
         Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
         """
         what = type(self).__name__
+        rows = GivenRows.of(X, y, sample_weight=sample_weight, user_ids=user_ids)
         taken = claim(
             budget,
             fraction,
             what=what,
-            rows=X,
+            rows=rows.X,
             belongs=(X, self),
             holdout=holdout,
             carrier=self,
@@ -130,7 +131,7 @@ class TrainedTree(TreeEstimator):
         options = FitOptions(
             feature_name=feature_name, categorical_feature=categorical_feature, claim=taken
         )
-        self._fit(GivenRows.of(X, y, sample_weight=sample_weight, user_ids=user_ids), options)
+        self._fit(rows, options)
         if taken is not None:
             taken.keep(self)
         return self

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.data.columns import is_batched, is_frame, unpack
+from dpboost.data.columns import is_batched, is_distributed, is_frame, unpack
 from dpboost.data.labels import (
     check_same_length,
     encode_classes,
@@ -34,6 +34,12 @@ def is_classifier(model: Any) -> bool:
         For what is no fitted model of this library, and for a classifier that was fitted with a
         function as objective: it gives raw scores.
     """
+    if hasattr(model, "to_local"):
+        raise InvalidParameterError(
+            "The 'model' argument of evaluate must be an estimator of one process, and this one is "
+            "of a cluster: give model.to_local(), with X and y in the memory of this process "
+            "(toPandas() of Spark, compute() of Dask), which then holds all evaluated rows."
+        )
     if not hasattr(model, "predict") or not hasattr(model, "schema_"):
         raise InvalidParameterError(
             "The 'model' argument of evaluate must be a fitted estimator of dpboost: its classes "
@@ -58,10 +64,11 @@ def read_rows(X: Any, owner: str) -> tuple[Any, int]:
     InvalidParameterError
         For rows that are not in the memory of this process.
     """
-    if is_batched(X) or hasattr(X, "dask"):
+    if is_batched(X) or is_distributed(X):
         raise InvalidParameterError(
-            f"The 'X' argument of {owner} must be in the memory of this process: batches and Dask "
-            "collections are not read."
+            f"The 'X' argument of {owner} must be in the memory of this process: batches, Dask "
+            "collections and DataFrames of Spark are not read. Bring the rows here, or some that "
+            "are chosen without regard to what is in them; they all take memory in this process."
         )
     X = unpack(X)
     if not hasattr(X, "shape"):

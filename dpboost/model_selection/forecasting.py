@@ -29,6 +29,7 @@ from dpboost._utils.validation import (
     refuse,
 )
 from dpboost._utils.warnings import quiet
+from dpboost.budgeting import windows
 from dpboost.budgeting.open_budgets import is_open
 from dpboost.data.columns import unpack
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
@@ -300,6 +301,22 @@ def forecast(
     )
 
 
+def _under_budget(
+    budget: Any, epsilon: float, *, schema: Any, estimator: Any, **planned: Any
+) -> Forecast:
+    """Forecast one fit that a budget allows, which has so much epsilon by itself."""
+    declared = Schema.coerce(schema)
+    own = _planned(estimator, declared).set_params(
+        delta=float(budget.delta),
+        neighbors=budget.neighbors,
+        rows_per_user=budget.rows_per_user,
+    )
+    return forecast(schema=declared, epsilon=[epsilon], estimator=own, **planned)
+
+
+windows.forecast_by(_under_budget)
+
+
 def _planned(estimator: Any, schema: Schema) -> Any:
     """Return a new estimator, as planned or by what the schema declares."""
     if estimator is None:
@@ -351,7 +368,9 @@ def _expected(
             drawn = learned[random.integers(0, len(learned), n_rows)]
             with warnings.catch_warnings(), quiet():  # these rows are public
                 warnings.simplefilter("ignore")
-                model = clone(estimator).fit(take_rows(X, drawn), y[drawn])
+                # Where users are protected each row is one, with the noise for all of its rows.
+                users = None if estimator.rows_per_user is None else np.arange(n_rows)
+                model = clone(estimator).fit(take_rows(X, drawn), y[drawn], user_ids=users)
                 test = _score(model, take_rows(X, left), y[left], metric)
                 train = _score(model, take_rows(X, learned), y[learned], metric)
             missed = min(len(learned) / n_rows, 1.0)

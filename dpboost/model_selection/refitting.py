@@ -17,7 +17,7 @@ from dpboost._utils.validation import InvalidParameterError, is_default, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.windows import Window
-from dpboost.data.columns import is_batched
+from dpboost.data.columns import is_batched, is_distributed
 from dpboost.data.users import sample_rows, take_rows
 from dpboost.estimators.base import PrivateEstimator
 from dpboost.estimators.intake import PRIVACY_PARAMETERS, learned
@@ -140,9 +140,10 @@ def refit_leaves(
     """
     owner = "refit_leaves"
     _check_model(model)
-    if is_batched(X) or hasattr(X, "dask"):
+    if is_batched(X) or is_distributed(X):
         raise InvalidParameterError(
-            f"The 'X' argument of {owner} must be in memory, not batches or Dask collections."
+            f"The 'X' argument of {owner} must be in memory: batches, Dask collections and "
+            "DataFrames of Spark are not read."
         )
     taken = claim(budget, fraction, what=owner, rows=X, call=owner, belongs=(X,), carrier=model)
     if taken is None:

@@ -100,7 +100,7 @@ def certificate(
             "own_epsilon": "inf" if own_epsilon == math.inf else own_epsilon,
             "own_delta": own_delta,
             "mu": mu,
-            "continued_model": bool(report.earlier_epsilon),
+            "continued_model": report.continues,
             "neighbours": report.neighbors,
             "unit": report.unit,
             "rows_per_person": report.rows_per_user or 1,

@@ -136,7 +136,7 @@ def how_many_fits(report: ReportTerms) -> tuple[str, ...]:
     """Say what the budget was for."""
     if "local privacy" in report.facts:
         return ("One report of each individual. The budgets of further reports add up.",)
-    if report.earlier_epsilon:
+    if report.continues:
         what = "This fit and the fits that it continues, together."
     elif "cross-validation" in report.facts:
         what = f"All fits and metrics of a cross-validation: {report.facts['cross-validation']}."

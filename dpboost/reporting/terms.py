@@ -29,6 +29,9 @@ from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 Fact = bool | int | float | str
 #: The facts of a small model: a sentence on the step after the fit, and its settings as JSON.
 AFTER_THE_FIT, COMPACT_SETTINGS = "after the fit", "settings of compact"
+#: The fact of a fit that continues a model of the same budget, which has paid for both.
+CONTINUED = "continued model"
+_WITHIN = "charged to the same budget, whose epsilon and delta are those of both fits together"
 Terms = TypeVar("Terms", bound="ReportTerms")
 
 
@@ -190,7 +193,9 @@ class ReportTerms:
             reasons += tuple(f"of the model that it continues: {why}" for why in earlier.reasons)
             kind = "approximate" if {kind, earlier.kind} == {"pure", "approximate"} else kind
             assumed_public = tuple(dict.fromkeys((*assumed_public, *earlier.assumed_public)))
-        for name, fact in (facts or {}).items():
+        within = earlier is not None and _one_budget(budget, earlier.budget)
+        facts = {**(facts or {}), **({CONTINUED: _WITHIN} if within else {})}
+        for name, fact in facts.items():
             if not isinstance(fact, (bool, int, float, str)) or fact in (math.inf, -math.inf):
                 raise refuse(f"facts[{name!r}]", "PrivacyReport", "a finite scalar", fact)
         return cls(
@@ -208,12 +213,10 @@ class ReportTerms:
             capacity=ledger.capacity,
             spent=ledger.spent,
             releases=_summaries(ledger),
-            facts=dict(facts or {}),
+            facts=facts,
             rows_per_user=rows_per_user,
-            earlier_epsilon=earlier.epsilon + earlier.earlier_epsilon
-            if earlier
-            else epsilon_of(ZERO),
-            earlier_delta=earlier.delta + earlier.earlier_delta if earlier else Fraction(0),
+            earlier_epsilon=_added(earlier, "epsilon", epsilon_of(ZERO), within=within),
+            earlier_delta=_added(earlier, "delta", Fraction(0), within=within),
             accounting=release_record(ledger)
             | {
                 "budget": None if budget is None else dict(budget),
@@ -255,6 +258,11 @@ class ReportTerms:
         )
 
     @property
+    def continues(self) -> bool:
+        """Whether the fit continues a model that has a guarantee."""
+        return bool(self.earlier_epsilon) or CONTINUED in self.facts
+
+    @property
     def budget(self) -> dict[str, Any] | None:
         """Terms and lines of the budget that the fit belongs to; None where it belongs to none."""
         return None if self.accounting is None else self.accounting["budget"]
@@ -265,7 +273,8 @@ class ReportTerms:
 
         The epsilon is rounded up to four digits, so that it can be written down.
         """
-        if self.budget is None or not self.private:
+        # The model is of both fits, and this one knows no more than what it has spent itself.
+        if self.budget is None or not self.private or CONTINUED in self.facts:
             return self.total
         if any(line["own"] and line["fraction"] == "1" for line in self.budget["lines"]):
             return self.total
@@ -282,7 +291,7 @@ class ReportTerms:
         None where costs are not counted in mu, and for a model that continues another one.
         """
         counted = self.privacy_measure == "mu squared"
-        if not counted or not self.private or self.earlier_epsilon:
+        if not counted or not self.private or self.continues:
             return None
         return math.sqrt(self.spent) * (self.rows_per_user or 1)
 
@@ -376,6 +385,23 @@ class ReportTerms:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             got = type(plain).__name__
             raise refuse("plain", "PrivacyReport.from_dict", "a report's dict", got) from error
+
+
+def _one_budget(own: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    """Return whether two fits are lines of one budget, by its random name.
+
+    Proof: docs/proofs/budgets.md, "Continued models".
+    """
+    names = [None if each is None else each.get("identity") for each in (own, other)]
+    return names[0] is not None and names[0] == names[1]
+
+
+def _added(earlier: ReportTerms | None, name: str, nothing: Any, *, within: bool) -> Any:
+    """Return what a continued model adds to a guarantee: nothing that the same budget has paid."""
+    if earlier is None:
+        return nothing
+    before = getattr(earlier, f"earlier_{name}")
+    return before if within else getattr(earlier, name) + before
 
 
 def _protected(rows_per_user: int | None) -> str:

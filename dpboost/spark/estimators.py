@@ -27,12 +27,39 @@ from dpboost.spark.models import (
     SparkDPClassificationModel,
     SparkDPRegressionModel,
     Stored,
+    check_java,
 )
 from dpboost.spark.spark_rows import column_of, fit_dataframe
 from dpboost.spark.task import Columns
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import GivenRows
 from dpboost.training.request import FitRequest
+
+#: Arguments of the local ``fit`` that Spark has not, with what there is in their place.
+_ONE_PROCESS = (
+    "works on rows in the memory of one process only: fit dpboost.{local} on rows that the driver "
+    "holds"
+)
+_PUBLIC_ROWS = (
+    "has no place on Spark: judge the model afterwards, by model.transform(...) on public rows"
+)
+_NOT_HERE = {
+    "callbacks": "is for rounds, and dpboost.{local} has none",
+    "holdout": f"{_ONE_PROCESS}, or evaluate the model on them with model.to_local()",
+    "conformal": _ONE_PROCESS,
+    "init_model": _ONE_PROCESS,
+    "init_score": _ONE_PROCESS,
+    "eval_set": _PUBLIC_ROWS,
+    "eval_X": _PUBLIC_ROWS,
+    "eval_y": _PUBLIC_ROWS,
+    "eval_metric": _PUBLIC_ROWS,
+    "eval_names": _PUBLIC_ROWS,
+    "sample_weight": "is a column of the DataFrame: name it in weightCol='...'",
+    "user_ids": "is a column of the DataFrame: name it in userCol='...'",
+    "y": "is a column of the DataFrame: name it in labelCol='...'",
+    "feature_name": "is what featuresCols=[...] says",
+    "categorical_feature": "is what the schema says: Schema(categories={'column': [...]})",
+}
 
 _COLUMNS = """    featuresCol : str, default="features"
         Column of vectors.
@@ -169,6 +196,7 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
         budget: Budget | None = None,
         fraction: float | Fraction | None = None,
         callbacks: Sequence[Callable[..., Any]] | None = None,
+        **others: Any,
     ) -> Any:
         """Train privately on the rows of a DataFrame.
 
@@ -182,6 +210,8 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
             model each.
         budget, fraction, callbacks : optional
             As in :meth:`dpboost.DPBoostClassifier.fit`; a tree has no callbacks.
+        **others
+            Other arguments of that method are refused, with what Spark has in their place.
 
         Returns
         -------
@@ -202,6 +232,15 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
         Spends ``epsilon`` once, or its fraction of the budget, however often tasks are tried again;
         see ``privacy_report_``.
         """
+        local: Any = self._local
+        if callbacks is not None and "callbacks" not in inspect.signature(local.fit).parameters:
+            others["callbacks"] = callbacks
+        for name in others:
+            cure = _NOT_HERE.get(name, "is not known: see the parameters of this method")
+            raise InvalidParameterError(
+                f"The {name!r} argument of {type(self).__name__}.fit "
+                f"{cure.format(local=local.__name__)}."
+            )
         options: dict[str, Any] = {"budget": budget, "fraction": fraction, "callbacks": callbacks}
         if isinstance(params, (list, tuple)):
             return [self.fit(dataset, each, **options) for each in params]
@@ -212,7 +251,6 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
         columns = self._columns(dataset)
         given = {param.name: value for param, value in self._paramMap.items()}
         known = {name: given[name] for name in _defaults(self._local) if name in given}
-        # A tree knows no callbacks.
         options = {name: value for name, value in options.items() if value is not None}
         local = self._there(**known, **given.get("lightgbmParams", {}))
         local.fit(
@@ -234,6 +272,7 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
                 "own: use a session of the driver, SparkSession.builder.master(...)."
             )
         if not isinstance(dataset, DataFrame):
+            check_java()
             raise refuse("dataset", f"{owner}.fit", "a pyspark.sql.DataFrame", dataset)
         features, vector = self._features()
         optional = {

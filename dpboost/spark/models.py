@@ -86,11 +86,7 @@ class _Reader(MLReader[Any]):
 
     def load(self, path: str) -> Any:
         """Load from the folder; as any pickle, it must come from somebody who is trusted."""
-        if SparkSession.getActiveSession() is None and not has_java():
-            raise InvalidParameterError(
-                "Spark needs Java 17 or later, and there is none: install a Java runtime, or set "
-                "JAVA_HOME to where it is."
-            )
+        check_java()
         metadata = DefaultParamsReader.loadMetadata(path, self.sc)
         given, local = pickle.loads(base64.b64decode(metadata["content"]))
         instance = self.kind() if local is None else self.kind(local)
@@ -103,6 +99,15 @@ def has_java() -> bool:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=None if home is None else os.path.join(home, "bin"))
     return found is not None
+
+
+def check_java() -> None:
+    """Raise where there is neither a session of Spark nor a Java runtime to begin one."""
+    if SparkSession.getActiveSession() is None and not has_java():
+        raise InvalidParameterError(
+            "Spark needs Java 17 or later, and there is none: install a Java runtime, or set "
+            "JAVA_HOME to where it is."
+        )
 
 
 class Stored(MLReadable[Any], MLWritable):
@@ -166,6 +171,12 @@ class SparkDPRegressionModel(Model, SparkColumns, Stored):
         report: PrivacyReport = self.local.privacy_report_
         return report
 
+    @property
+    def numFeatures(self) -> int:
+        """Number of features, as in models of ``pyspark.ml``."""
+        n_features: int = self.local.ensemble_.binner.n_features
+        return n_features
+
     def _outputs(self) -> dict[str, str]:
         """Return the columns that are added, with their types."""
         several = self.local.ensemble_.n_outputs > 1
@@ -227,6 +238,11 @@ class SparkDPClassificationModel(SparkDPRegressionModel, ClassColumns):
     >>> model.to_local() is local, model.privacy_report_.private
     (True, True)
     """
+
+    @property
+    def numClasses(self) -> int:
+        """Number of classes, as in models of ``pyspark.ml``."""
+        return len(self.local.classes_)
 
     def _outputs(self) -> dict[str, str]:
         kind = "string" if self.local.classes_.dtype.kind == "U" else "double"

@@ -91,7 +91,7 @@ class TableForm:
             own = cls._of_rows(first.X, lists)
             weighted = first.weight is not None
             return replace(own, batched=True, labeled=X.labeled, weighted=weighted)
-        if "public_example" in vars(type(X)):  # of rows that lie elsewhere
+        if "public_example" in vars(type(X)):  # of rows that Spark holds
             X = X.public_example
         if hasattr(X, "dask"):
             if hasattr(X, "columns"):

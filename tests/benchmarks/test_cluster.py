@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,3 +109,18 @@ def test_every_run_has_partitions_for_its_workers():
     for run in (*SPEED, LARGE):
         assert run.rows // run.partition >= run.workers
         assert dataclasses.replace(run) == run
+
+
+def test_the_page_of_spark_says_what_a_row_costs_and_what_many_would():
+    from benchmarks.cluster.spark_runs import EXECUTORS, LARGE, MANY_ROWS, SPARK_RUN
+    from benchmarks.harness.results import read
+
+    stored = read(Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "spark.csv")
+    assert LARGE.rows in MANY_ROWS
+    page = "\n".join(SPARK_RUN.body(stored))
+    row = float(page.split("`row` = ")[1].split(" ns")[0])
+    cells = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    rounds = {line[0]: line[2] for line in cells}
+    many, fewer = (float(rounds[f"| {n_rows:,}"]) for n_rows in (MANY_ROWS[2], MANY_ROWS[1]))
+    more = (MANY_ROWS[2] - MANY_ROWS[1]) / EXECUTORS
+    assert abs(many - fewer - row * 1e-9 * more) < 0.02

@@ -82,6 +82,7 @@ def claimed(account: dict[str, Any], epsilon: Fraction) -> dict[str, Any]:
         "claim": {
             "private": True,
             "definition": "pure" if pure else "approximate",
+            "continued_model": False,
             "neighbours": account["relation"],
             "epsilon": float(epsilon),
             "delta": 0.0 if pure else float(Fraction(account["delta"])),

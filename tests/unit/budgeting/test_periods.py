@@ -287,11 +287,56 @@ def test_what_has_no_period_is_refused():
         Budget(epsilon=1, delta=0).window("q0")
     with pytest.raises(InvalidParameterError, match="needs neighbors='add_remove'"):
         opened(neighbors="replace")
-    with pytest.raises(InvalidParameterError, match="neither batches nor Dask"):
-        classifier().fit([X, X], [y, y], budget=budget.window("q0"), fraction=TENTH)
+    with pytest.raises(InvalidParameterError, match="iterator, which gives its rows once"):
+        classifier().fit(iter([X]), y, budget=budget.window("q0"), fraction=TENTH)
+    with pytest.raises(InvalidParameterError, match=r"'X' parameter .* a table with rows"):
+        classifier().fit("rows.csv", y, budget=budget.window("q0"), fraction=TENTH)
+    for elsewhere in (type("Array", (), {"dask": {}})(), OnSpark()):
+        with pytest.raises(InvalidParameterError, match="does not take rows of Dask or Spark"):
+            classifier().fit(elsewhere, y, budget=budget.window("q0"), fraction=TENTH)
     with pytest.raises(TypeError, match="stays in its process"):
         pickle.dumps(budget.window("q0"))
     assert budget.lines == ()
+
+
+class OnSpark:
+    """Rows as `dpboost.spark` gives them."""
+
+    @property
+    def public_example(self):
+        return np.zeros((1, 2))
+
+
+@pytest.mark.parametrize("kind", ["arrays", "files"])
+def test_batches_are_the_table_that_they_divide(kind, tmp_path):
+    """Wherever they are divided; other rows in a batch are another table."""
+    X, y, of_rows = joined(0, 1)
+    budget = opened(2)
+
+    def fit(X, *sizes):
+        cuts = np.cumsum((0, *sizes, len(X) - sum(sizes)))
+        parts = [X[start:stop] for start, stop in itertools.pairwise(cuts)]
+        if kind == "files":
+            dataset = pytest.importorskip("pyarrow.dataset")
+            files = [tmp_path / f"{cut}-{number}.parquet" for number, cut in enumerate(cuts[1:])]
+            for file, part in zip(files, parts, strict=True):
+                pd.DataFrame(part, columns=["a", "b"]).to_parquet(file)
+            parts = dataset.dataset(files)
+        window = budget.window("q0", "q1", of_rows=of_rows)
+        schema = {**CLASSES, "bounds": {"a": (-1, 1), "b": (-1, 1)}} if kind == "files" else CLASSES
+        return classifier(schema=schema).fit(parts, y, budget=window, fraction=Fraction(1, 40))
+
+    fit(X, 50, 40)
+    fit(X, 7)
+    if kind == "arrays":
+        window = budget.window("q0", "q1", of_rows=of_rows)
+        classifier().fit(X, y, budget=window, fraction=Fraction(1, 40))
+    other = X.copy()
+    other[100, 0] += 1e-9
+    before = budget.lines
+    with pytest.raises(InvalidParameterError, match="rows of the period 'q1' are not those"):
+        fit(other, 33)
+    assert budget.lines == before
 
 
 def test_names_of_several_rows_of_somebody_are_not_learned():
@@ -385,6 +430,24 @@ def test_a_forecast_counts_the_fits_that_the_records_then_allow():
         budget.forecast(fraction=0)
     with pytest.raises(InvalidParameterError, match="what its property left says"):
         Budget(epsilon=1, delta=0).forecast(fraction=1)
+
+
+@pytest.mark.parametrize("terms", [{}, {"rows_per_user": 2}], ids=str)
+def test_a_forecast_says_how_good_each_fit_is(terms):
+    """By `dpboost.forecast`, at what the fit has by itself."""
+    budget = opened(**terms)
+    planned = classifier(n_estimators=2)
+    given = {"like": quarter(0), "schema": CLASSES, "estimator": planned, "random_state": 0}
+    found = budget.forecast(fraction=0.25, window=2, n_rows=100, **given)
+    assert found.accuracy.metric == "auc"
+    assert found.accuracy.epsilon == (found.epsilon,)
+    assert found.accuracy.low[0] <= found.accuracy.value[0] <= found.accuracy.high[0]
+    assert str(found.accuracy) in str(found)
+    assert budget.lines == ()
+    with pytest.raises(InvalidParameterError, match="'n_rows' parameter of forecast"):
+        budget.forecast(fraction=0.25, **given)
+    with pytest.raises(InvalidParameterError, match="'like' parameter of Budget.forecast"):
+        budget.forecast(fraction=0.25, n_rows=100)
 
 
 def test_the_picture_has_a_bar_for_each_period():

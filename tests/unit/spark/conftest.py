@@ -22,7 +22,8 @@ def session(tmp_path_factory):
     events = tmp_path_factory.mktemp("events")
     settings = {
         "spark.driver.host": "127.0.0.1",
-        "spark.ui.enabled": "false",
+        "spark.ui.enabled": "true",
+        "spark.ui.port": "0",
         "spark.sql.shuffle.partitions": "2",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",

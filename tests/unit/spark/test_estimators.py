@@ -139,6 +139,7 @@ def test_a_column_of_vectors_is_an_array(frame):
     expected = locally("boosting", "classification", X, schema=schema)
     assert outcome(model.to_local()) == outcome(expected)
     found = model.transform(vectors).select("rawPrediction", "probability", "prediction").collect()
+    assert (model.numFeatures, model.numClasses) == (3, 2)
     probability = np.array([row.probability.toArray() for row in found])
     np.testing.assert_array_equal(probability, expected.predict_proba(X))
     np.testing.assert_array_equal([row.prediction for row in found], expected.predict(X))

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
+import pyspark  # noqa: E402
 from pyspark.sql import functions  # noqa: E402
 from pyspark.sql.types import DoubleType  # noqa: E402
 
-from dpboost import InvalidParameterError  # noqa: E402
-from dpboost.spark import FitFailedError, SparkDPBoostClassifier, SparkDPBoostRegressor  # noqa: E402
+from dpboost import Budget, InvalidParameterError, evaluate  # noqa: E402
+from dpboost.evaluating.evaluated_rows import read_rows  # noqa: E402
+from dpboost.spark import (  # noqa: E402
+    FitFailedError,
+    SparkDPBoostClassifier,
+    SparkDPBoostRegressor,
+    SparkDPRegressionModel,
+    SparkDPTreeRegressor,
+    models,
+)
 from dpboost.spark.spark_rows import _why  # noqa: E402
 from tests.unit.spark.rows import LABELS, NAMES, SCHEMA, on_spark, table  # noqa: E402
 
@@ -70,6 +82,78 @@ def test_what_is_no_dataframe_of_this_driver_is_refused():
     remote = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
     with pytest.raises(InvalidParameterError, match="does not run over Spark Connect"):
         regress(remote)
+
+
+CONNECT = """
+import sys
+from pyspark.sql import SparkSession
+from dpboost.spark import SparkDPBoostRegressor
+session = SparkSession.builder.remote("local[1]").getOrCreate()
+try:
+    SparkDPBoostRegressor().fit(session.range(3))
+except ValueError as error:
+    print(f"refused: {error}")
+finally:
+    session.stop()
+"""
+
+
+@pytest.mark.nightly
+def test_a_session_of_spark_connect_is_refused():
+    pytest.importorskip("grpc_status", reason="the extra 'connect' of pyspark is not installed")
+    if pyspark.__version__ < "4":
+        pytest.skip("PySpark 3.5 has no server of Spark Connect in its package")
+    run = [sys.executable, "-c", CONNECT]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+    assert "refused: SparkDPBoostRegressor does not run over Spark Connect" in done.stdout, (
+        done.stderr[-3000:]
+    )
+
+
+def test_a_machine_without_java_is_told_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    monkeypatch.setattr(models.SparkSession, "getActiveSession", lambda: None)
+    with pytest.raises(InvalidParameterError, match=r"needs Java 17 or later.*JAVA_HOME"):
+        regress(table())
+    with pytest.raises(InvalidParameterError, match=r"needs Java 17 or later.*JAVA_HOME"):
+        SparkDPBoostRegressor.load(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"holdout": 0.3}, r"'holdout' argument .*memory of one process.*to_local"),
+        ({"conformal": 0.9}, "'conformal' argument .*fit dpboost.DPBoostRegressor on rows"),
+        ({"init_model": "model.txt"}, "'init_model' argument .*memory of one process"),
+        ({"eval_set": [(1, 2)]}, "'eval_set' argument .*public rows"),
+        ({"sample_weight": [1.0]}, "'sample_weight' argument .*weightCol"),
+        ({"user_ids": [1]}, "'user_ids' argument .*userCol"),
+        ({"epsilom": 1}, "'epsilom' argument .*is not known"),
+    ],
+)
+def test_arguments_of_one_process_are_refused(given, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        SparkDPBoostRegressor().fit(None, **given)
+    with pytest.raises(InvalidParameterError, match="'callbacks' argument .*DPTreeRegressor"):
+        SparkDPTreeRegressor().fit(None, callbacks=[print])
+
+
+def test_rows_of_a_period_are_refused(frame):
+    budget = Budget(epsilon=1, delta=1e-6, periods=1)
+    own = SparkDPBoostRegressor(featuresCols=NAMES, labelCol="regression", schema=SCHEMA)
+    with pytest.raises(InvalidParameterError, match="does not take rows of Dask or Spark"):
+        own.fit(frame, budget=budget.window("q0"), fraction=0.5)
+    assert budget.lines == ()
+
+
+def test_an_evaluation_names_what_it_takes(frame):
+    model = SparkDPRegressionModel(None)
+    budget = Budget(epsilon=1, delta=1e-6)
+    with pytest.raises(InvalidParameterError, match=r"model.to_local\(\).*toPandas"):
+        evaluate(model, frame, frame, budget=budget, fraction=0.5)
+    with pytest.raises(InvalidParameterError, match="DataFrames of Spark are not read"):
+        read_rows(frame, "evaluate")
+    assert budget.lines == ()
 
 
 def test_a_column_that_holds_no_vectors_is_refused(frame):

@@ -1,8 +1,9 @@
-"""What comes into Spark's own books of a fit: no cell, no label and no sum."""
+"""What comes into Spark's log of events and onto its page: no cell, no label and no sum."""
 
 from __future__ import annotations
 
 import re
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -23,7 +24,25 @@ def written(session):
     )
 
 
-def test_neither_rows_nor_sums_come_into_the_log_of_events(session, monkeypatch):
+# Not the environment, whose settings of the session have round numbers as sums have.
+PAGES = ("jobs", "stages", "storage", "executors", "SQL")
+LISTS = ("jobs", "stages?details=true", "executors", "storage/rdd", "sql")
+
+
+def shown(session):
+    """What the web page shows of a running session, and what its REST API says."""
+    context = session.sparkContext
+    api = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}"
+    addresses = [f"{context.uiWebUrl}/{page}/" for page in PAGES]
+    addresses += [f"{api}/{name}" for name in LISTS]
+    found = []
+    for address in addresses:
+        with urlopen(address, timeout=60) as page:
+            found.append(page.read().decode())
+    return "".join(found)
+
+
+def test_neither_rows_nor_sums_come_into_log_and_page(session, monkeypatch):
     sums, tokens = [], []
     complete, connect = SparkRows._complete, hub_module.TaskHub.__init__
 
@@ -43,17 +62,20 @@ def test_neither_rows_nor_sums_come_into_the_log_of_events(session, monkeypatch)
     own = SparkDPBoostRegressor(featuresCols=NAMES, labelCol="regression", schema=schema, **FEW)
     own.fit(frame)
     log = written(session)[before:]
-    assert "mapInArrow" in log or "MapInArrow" in log
+    page = shown(session)
+    for text in (log, page):
+        assert "mapInArrow" in text or "MapInArrow" in text
     cells = [repr(value) for value in table().column("a").to_pylist()]
     labels = [repr(value) for value in table().column("regression").to_pylist()]
     found = set(map(repr, np.concatenate([np.ravel(s) for s in sums]).tolist()))
     large = {number for number in found if len(number) > 6}
     assert len(large) > 10
-    words = set(re.findall(r"-?[\d.]+(?:e-?\d+)?", log))
-    assert not words & {*cells, *labels}
-    assert not words & large
+    for text in (log, page):
+        words = set(re.findall(r"-?[\d.]+(?:e-?\d+)?", text))
+        assert not words & {*cells, *labels}
+        assert sorted(words & large) == []
     assert len(tokens) == 2
-    assert not any(token.hex() in log for token in tokens)
+    assert not any(token.hex() in log + page for token in tokens)
 
 
 def test_no_row_stays_with_spark(session):
