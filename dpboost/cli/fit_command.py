@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         )
     spending = spending_of(options)
     declared = declaration_of(options.schema, options.target, options.user)
-    task = task_of(options.task, declared)
+    task = task_of(options.task, declared, options.data, assume_types=options.assume_types)
     spending.check_users(declared.user)
     rows = rows_of_file(options.data, declared, task=task, assume_types=options.assume_types)
     model = _model(options, spending, task, declared.schema)

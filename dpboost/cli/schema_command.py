@@ -16,8 +16,8 @@ import sys
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.output_files import check_outputs
 from dpboost.cli.table_files import read_file
-from dpboost.data.declared_types import typed
 from dpboost.schema import schema_template
+from dpboost.schema.declared_types import typed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -168,7 +168,7 @@ def complete_schema(
     lists = {
         position: tuple(values)
         for position, values in (assumed_categories or {}).items()
-        if position not in schema.categories
+        if position not in {*schema.categories, *schema.learned}
     }
     if lists:
         assumed.append("category lists")
@@ -328,7 +328,7 @@ def check_learnable(
             f"With {why} the class labels cannot be learned privately: declare them with "
             f"Schema(classes=...){allow}, or let assume_public name 'classes'."
         )
-    listed = set() if "categories" in assume_public else columns.categorical
+    listed = schema.learned if "categories" in assume_public else columns.categorical
     positions = sorted({*listed, *nominal} - set(schema.categories))
     if not positions:
         return
