@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 import dpboost
+from dpboost._utils.interface import command_line
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import (
     budget_command,
@@ -113,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return audit(given[1:])
     options = _parsers()[0].parse_args(given)
     try:
-        with warnings.catch_warnings():
+        with command_line(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
             COMMANDS[options.command].run(options)
     except CertificateError as error:

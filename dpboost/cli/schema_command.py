@@ -43,6 +43,13 @@ def run(options: argparse.Namespace) -> None:
         "in ranges and values from the codebook, never from the rows.",
         file=sys.stderr,
     )
+    dates = [entry.name for entry in dictionary.entries if entry.type == "date"]
+    if dates:
+        print(
+            f"{', '.join(dates)}: dates by their cells. Is a date a feature? Then give it lower "
+            "and upper, such as 2024-01-31; else the role 'ignore'.",
+            file=sys.stderr,
+        )
     named = [entry.name for entry in dictionary.entries if entry.role == "ignore"]
     if named:
         print(

@@ -185,6 +185,16 @@ class DataDictionary:
         kinds = ("number", "integer", "boolean", "date")
         return tuple(e.name for e in self.entries if e.type in kinds and not e.values)
 
+    @property
+    def types_alone(self) -> tuple[str, ...]:
+        """Names of the features whose lines declare a type of numbers and no range."""
+        kinds = ("number", "integer", "date")
+        return tuple(
+            entry.name
+            for entry in self.entries
+            if entry.role == "feature" and entry.type in kinds and entry.lower is None
+        )
+
     def schema_parts(self, target: str | None = None) -> dict[str, Any]:
         """Return what the lines declare, as the arguments of ``Schema``.
 

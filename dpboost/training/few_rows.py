@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.interface import worded
 from dpboost.training.start_value import SURE, SeenRows
 
 #: Below so many rows, and so many of a class, noise takes more than a little of the accuracy.
@@ -65,10 +66,28 @@ def expected_of(seen: SeenRows | None, classes: Sequence[Any], *, weighted: bool
         lines.append(
             f"Few rows of class {listed([name for name, _ in few])}: about {counts} by the "
             f"released count, less than {ENOUGH_OF_CLASS}. Expect probabilities that rank it less "
-            "well than without privacy, and predict() to return it seldom or never. Rank by "
-            f"predict_proba, raise epsilon, or join like classes: {_CLASSES} has measured figures."
+            "well than without privacy, and predictions to name it seldom or never. Rank by the "
+            f"probabilities, raise epsilon, or join like classes: {_CLASSES} has measured figures."
         )
     return lines
+
+
+def empty_classes(seen: SeenRows | None, declared: Sequence[Any]) -> list[str]:
+    """Return a line on declared classes without a released size beyond noise, if any.
+
+    Parameters
+    ----------
+    seen : SeenRows or None
+        Released; None where nothing was released yet.
+    declared : sequence
+        Declared classes, in the order of the sizes; empty where none are.
+    """
+    positions = [] if seen is None else [k for k in seen.empty_classes if k < len(declared)]
+    if seen is None or not positions:
+        return []
+    return within_noise(
+        [declared[k] for k in positions], [seen.noise_stddevs[k] for k in positions]
+    )
 
 
 def within_noise(classes: Sequence[Any], noise_stddevs: Sequence[float]) -> list[str]:
@@ -87,8 +106,12 @@ def within_noise(classes: Sequence[Any], noise_stddevs: Sequence[float]) -> list
     return [
         f"The released count of class {listed(classes)} is within {SURE:g} standard deviations of "
         f"its noise ({_about(rows)} rows): too few rows to be learned at this epsilon, or a label "
-        "that is spelled or typed otherwise in y. Check Schema(classes=...), or that dpboost.train "
-        f"has labels 0 to num_class - 1; if it is right, raise epsilon: {_CLASSES}."
+        "that is spelled or typed otherwise in "
+        + worded(
+            "y. Check Schema(classes=...), or that dpboost.train has labels 0 to num_class - 1; ",
+            "the target. Check its values in the schema; ",
+        )
+        + f"if it is right, raise epsilon: {_CLASSES}."
     ]
 
 

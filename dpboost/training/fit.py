@@ -9,7 +9,7 @@ from dpboost._utils.threads import effective_n_threads
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.recipe import Setting
-from dpboost.training.few_rows import expected_of
+from dpboost.training.few_rows import empty_classes, expected_of
 from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.loss_choice import choose_loss, start_loss
 from dpboost.training.private_bins import ReleasedBins, release_bins
@@ -111,7 +111,10 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         )
     warn_after_trees(grown, seen, classes, request, ledger)
     counted = None if seen is None or n_rows is None else n_rows * seen.weight
-    expected = expected_of(seen, classes, weighted=setting.weighted)
+    expected = [
+        *expected_of(seen, classes, weighted=setting.weighted),
+        *empty_classes(seen, classes if request.privacy.schema.classes is not None else ()),
+    ]
     return fitted_model(
         grown,
         setting,

@@ -38,7 +38,7 @@ from dpboost.privacy.neighbors import Neighbors
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.recording import Replaying, current
 from dpboost.recipes.recipe import Recipe
-from dpboost.schema import Schema
+from dpboost.schema import DictionarySchema, Schema
 from dpboost.training.public_schema import ASSUMPTIONS
 
 # Beyond this epsilon a guarantee says next to nothing.
@@ -223,11 +223,12 @@ class PrivacyRequest:
     @property
     def declared(self) -> str:
         """Names of the parts of the schema that the user declares, for the report."""
-        given = [
-            part.name
-            for part in fields(Schema)
-            if getattr(self.schema, part.name) not in (None, {}, ())
-        ]
+        values = {part.name: getattr(self.schema, part.name) for part in fields(Schema)}
+        if not any(values["categories"].values()):
+            values["categories"] = {}
+        given = [name for name, value in values.items() if value not in (None, {}, ())]
+        if isinstance(self.schema, DictionarySchema) and self.schema.dictionary.types_alone:
+            given.append("column types")
         return ", ".join(given) or "nothing"
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpboost._utils.interface import worded
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.data.column_types import ColumnFacts
@@ -326,7 +327,8 @@ def check_learnable(
     if task != "regression" and schema.classes is None and "classes" not in assume_public:
         raise InvalidParameterError(
             f"With {why} the class labels cannot be learned privately: declare them with "
-            f"Schema(classes=...){allow}, or let assume_public name 'classes'."
+            f"{worded('Schema(classes=...)', 'values of the target in the schema')}{allow}"
+            + worded(", or let assume_public name 'classes'.", ".")
         )
     listed = schema.learned if "categories" in assume_public else columns.categorical
     positions = sorted({*listed, *nominal} - set(schema.categories))
@@ -338,11 +340,12 @@ def check_learnable(
             ", or let assume_public name 'categories', where the lists of the column types are "
             "public knowledge"
         )
+    cure = worded(cure, "")
     raise InvalidParameterError(
         f"A list of categories is made of rows, and with {why} it cannot be learned privately. "
         f"Undeclared: {_some([schema.feature_names[position] for position in positions])}. "
-        "Declare them with Schema(categories=...) or as values in the data dictionary"
-        f"{allow}{cure}."
+        f"Declare them {worded('with Schema(categories=...) or ', '')}as values in the data "
+        f"dictionary{allow}{cure}."
     )
 
 

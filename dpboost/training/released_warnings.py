@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dpboost._utils.interface import worded
 from dpboost._utils.warnings import warn_user
 from dpboost.data.feature_bins import AffineBins
 from dpboost.growing.growth import Grown
@@ -24,7 +25,13 @@ from dpboost.losses import FractionalLabelLoss, LabelRangeLoss, LogLinkLoss, Los
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
 from dpboost.schema import ResolvedSchema
-from dpboost.training.few_rows import expected_of, listed, small_classes, within_noise
+from dpboost.training.few_rows import (
+    empty_classes,
+    expected_of,
+    listed,
+    small_classes,
+    within_noise,
+)
 from dpboost.training.privacy_params import warn_of_budget, warn_of_delta
 from dpboost.training.private_bins import ReleasedBins
 from dpboost.training.public_schema import CompletedSchema
@@ -72,21 +79,17 @@ def warn_of_labels(seen: SeenRows, classes: Sequence[Any], *, declared: bool) ->
         Whether the user has declared them.
     """
     if seen.some_take_no_part:
-        cure = "declare all of them, spelled and typed as in y" if declared else "declare them"
+        cure = "declare all of them, spelled and typed as in " + worded("y", "the target")
+        cure = cure if declared else "declare them"
+        where = worded("schema=Schema(classes=...)", "the values of the target in the schema")
         warn_user(
             f"Rows with other labels than {listed(classes)} take no part, and the released "
             f"numbers say that there are some: more than {SURE:g} standard deviations of their "
-            f"noise. If these are not all classes, {cure}: schema=Schema(classes=...).",
+            f"noise. If these are not all classes, {cure}: {where}.",
             ParameterWarning,
         )
     if declared:
-        empty = [position for position in seen.empty_classes if position < len(classes)]
-        _warn_of(
-            within_noise(
-                [classes[position] for position in empty],
-                [seen.noise_stddevs[position] for position in empty],
-            )
-        )
+        _warn_of(empty_classes(seen, classes))
 
 
 def _first(names: Sequence[str]) -> str:
@@ -134,8 +137,8 @@ def warn_of_settings(facts: PublicFacts, recipe: Recipe) -> None:
     rules = " and ".join(f"{name}={getattr(rule, name):g}" for name in names)
     warn_user(
         f"Settings that cost accuracy under privacy: {settings}, because "
-        f"{' and '.join(reasons)}. For this budget and number of rows recipe={recipe.name!r} takes "
-        f"{rules}: leave out what comes from a model without noise.",
+        f"{' and '.join(reasons)}. For this budget and number of rows the recipe "
+        f"{recipe.name!r} takes {rules}: leave out what comes from a model without noise.",
         ParameterWarning,
     )
 
@@ -257,8 +260,9 @@ def _lines(
             yield (
                 f"Most values of {_first(at)} lie at an end of the declared range, or beyond it, "
                 "where they are clipped. Correct the ranges by the codebook: "
-                "schema=Schema(bounds=...), or lower and upper in the data dictionary; leave them "
-                "as they are if the values really lie there."
+                + worded("schema=Schema(bounds=...), or ", "")
+                + "lower and upper in the data dictionary; leave them as they are if the values "
+                "really lie there."
             )
     empty = [
         repr(names[position])
@@ -268,16 +272,17 @@ def _lines(
     if empty:
         yield (
             f"No value of {_first(empty)} has enough rows to be learned, so that all of them "
-            'count as "other". Declare the values, schema=Schema(categories=...), or leave the '
-            "columns out."
+            'count as "other". Declare the values'
+            + worded(", schema=Schema(categories=...), or", " in the data dictionary, or")
+            + " leave the columns out."
         )
     bounds = declared.label_bounds
     if bounds is not None and seen is not None and _start_at_an_end(bounds, completed, seen, loss):
         yield (
             f"The mean of the labels lies at an end of the label bounds {bounds[0]:g} to "
             f"{bounds[1]:g}; labels beyond them are clipped. Correct them by the codebook: "
-            "schema=Schema(label_bounds=...), or lower and upper of the target in the data "
-            "dictionary."
+            + worded("schema=Schema(label_bounds=...), or ", "")
+            + "lower and upper of the target in the data dictionary."
         )
 
 
