@@ -10,6 +10,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from dpboost._utils.dates import is_date
+from dpboost._utils.interface import worded
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.arrays import as_array, canonical, check_shape
 from dpboost.data.columns import (
@@ -397,8 +398,12 @@ def _column_list(column: Any, feature: int, schema: ResolvedSchema) -> list[Any]
     if is_date(column.dtype) and not bounded:
         raise InvalidParameterError(
             f"The column {name!r} of X has the type {column.dtype}: declare where it begins and "
-            f"ends, Schema(bounds={{{name!r}: ('2024-01-01', '2024-12-31')}}) or two durations, "
-            "and it is read in days, of dates those since 1970-01-01 in UTC; or make it numeric."
+            "ends, "
+            + worded(
+                f"Schema(bounds={{{name!r}: ('2024-01-01', '2024-12-31')}}) or two durations, ",
+                "lower and upper in the data dictionary, such as 2024-01-31, ",
+            )
+            + "and it is read in days, of dates those since 1970-01-01 in UTC; or make it numeric."
         )
     return None
 

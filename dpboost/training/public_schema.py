@@ -360,8 +360,11 @@ def _warn_of_classes(classes: Sequence[Any]) -> None:
     """Say which labels are published."""
     warn_user(
         f"The set of class labels is taken as public and is part of the model: {_some(classes)}. "
-        "Declare it, schema=Schema(classes=...), or have it learned with part of the budget: "
-        "leave 'classes' out of assume_public.",
+        + worded(
+            "Declare it, schema=Schema(classes=...), or have it learned with part of the budget: "
+            "leave 'classes' out of assume_public.",
+            "Declare it, the values of the target in the schema.",
+        ),
         AssumedPublicWarning,
     )
 

@@ -714,3 +714,44 @@ def test_messages_of_commands_have_no_words_of_python(tmp_path, monkeypatch, cap
     assert "lie at an end of the declared range" in said.err
     for word in ("Schema(", "schema=", "dpboost.train", "recipe="):
         assert word not in said.err + said.out
+
+
+def test_warnings_of_arithmetic_do_not_reach_whoever_types_commands(monkeypatch, capsys):
+    def run(options):
+        print(np.array([np.inf]) - np.inf)
+
+    monkeypatch.setattr(COMMANDS["budget"], "run", run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main(["budget", "b.budget"]) == 0
+    said = capsys.readouterr()
+    assert "nan" in said.out
+    assert said.err == ""
+
+
+def test_a_look_at_rows_finds_the_same_in_python(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "id": [f"x{row}" for row in range(200)],
+            "age": rng.integers(0, 90, 200),
+            "ward": rng.choice(["a", "b", "c"], 200),
+            "unit": rng.choice(["p", "q"], 200),
+            "cost": [" " if row % 9 == 0 else str(row) for row in range(200)],
+            "out": rng.choice(["no", "yes"], 200),
+        }
+    )
+    table.to_csv("data.csv", index=False)
+    Path("d.csv").write_text(
+        "name,type,lower,upper,values,role\nid,text,,,,ignore\nage,integer,0,60,,\n"
+        "ward,category,,,a|b,\nunit,category,,,,\ncost,number,0,100,,\n"
+        "out,category,,,no|yes,target\n"
+    )
+    assert main(["check", "data.csv", "--schema", "d.csv"]) == 0
+    found = dpboost.Schema.from_data_dictionary("d.csv").check(table)
+    assert capsys.readouterr().out == f"{found}\n"
+    assert {(each.column, each.what) for each in found.findings} == {
+        *(("age", "clipped"), ("ward", "other"), ("unit", "learned")),
+        *(("cost", "missing"), ("cost", "clipped")),
+    }
