@@ -7,7 +7,9 @@ import os
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +75,10 @@ class PublishedFile:
             _check_https(self.url, self.path)
 
 
+#: Whether files may be fetched from their publishers.
+_MAY_FETCH = ContextVar("may_fetch", default=True)
+
+
 def _check_https(url: str, what: str) -> None:
     if not url.startswith("https://"):
         raise ValueError(f"The source of {what} must be an https address.")
@@ -96,8 +102,20 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
     return Path.home() / ".cache" / "dpboost"
 
 
+@contextmanager
+def without_downloads() -> Iterator[None]:
+    """Have no file fetched: what is not at hand is missing."""
+    token = _MAY_FETCH.set(False)
+    try:
+        yield
+    finally:
+        _MAY_FETCH.reset(token)
+
+
 def fetch_https(url: str) -> bytes:
     """Return the bytes behind an https address."""
+    if not _MAY_FETCH.get():
+        raise urllib.error.URLError("not fetched for a description, but by the run itself")
     with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
         if not response.geturl().startswith("https://"):
             raise urllib.error.URLError("the publisher redirects away from https")

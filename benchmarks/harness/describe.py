@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.files import without_downloads
 from benchmarks.harness.results import Results, read
 from benchmarks.harness.run import QUICK, Request, Run
 
@@ -63,13 +64,16 @@ def _data(stored: Results | None) -> str:
 def _time(stored: Results | None) -> str:
     """Return how long the full form took, as its results say."""
     if stored is None:
-        return "of the full form not recorded"
+        return "not known: no results of the full form are stored"
     on = f"in full, on {stored.facts.get('machine', 'a machine that was not recorded')}"
     seconds = re.match(r"(\d+)(.*)", stored.facts.get("seconds", ""))
-    if seconds is not None:
+    # Of a run that was stopped only what came after its last start is known.
+    if seconds is not None and "since" not in seconds[2]:
         return f"{_spent(float(seconds[1]))}{seconds[2]} {on}"
     fits = [row.value for row in stored.measured() if row.measure == "seconds"]
-    return f"{_spent(sum(fits))} of fits alone {on}" if fits else "of the full form not recorded"
+    if fits:
+        return f"{_spent(sum(fits))} of fits alone {on}"
+    return "not known: the full form was run in several parts, or was not timed"
 
 
 def _spent(seconds: float) -> str:
@@ -81,7 +85,8 @@ def _sizes(run: Run) -> Iterator[str]:
     found = []
     for quick in (False, True):
         try:
-            found.append(len(run.plan(Request(quick=quick)).units))
+            with without_downloads():
+                found.append(len(run.plan(Request(quick=quick)).units))
         except (BenchmarkError, OSError) as error:
             yield f"Missing: {error}"
             return

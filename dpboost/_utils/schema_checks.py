@@ -186,6 +186,13 @@ def _check_size(name: str, owner: str, value: Any, numbers: Iterable[float]) -> 
         )
 
 
+def values_or_none(name: str, value: Any) -> tuple[Category, ...]:
+    """Return distinct values, none where they are left to be learned."""
+    if value is None or (isinstance(value, (list, tuple)) and not value):
+        return ()
+    return distinct_values(name, value)
+
+
 def distinct_values(name: str, value: Any) -> tuple[Category, ...]:
     """Return distinct text, numbers or booleans as plain Python values, in the given order."""
     must = "a non-empty list of distinct text, finite numbers or booleans"

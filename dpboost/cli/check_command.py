@@ -28,6 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Look, and print what was found."""
     declared = declaration_of(options.schema, options.target)
-    task = task_of(options.task, declared)
+    task = task_of(options.task, declared, options.data)
     rows = rows_of_file(options.data, declared, task=task, keep_cells=True)
     print(declared.schema.check(rows.X, rows.y))

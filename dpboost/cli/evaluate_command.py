@@ -74,7 +74,7 @@ def _groups(column: str | None, X: Any, schema: Schema) -> Any:
     """Return the group of each row and the list of groups, which the schema has."""
     if column is None:
         return None
-    listed = {str(name): values for name, values in schema.categories.items()}.get(column)
+    listed = schema.kinds()[0].get(column)
     if listed is None or column not in X.columns:
         raise InvalidParameterError(
             f"--groups {column}: the values of that column must be listed in the schema."

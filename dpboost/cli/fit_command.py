@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         )
     spending = spending_of(options)
     declared = declaration_of(options.schema, options.target, options.user)
-    task = task_of(options.task, declared)
+    task = task_of(options.task, declared, options.data, assume_types=options.assume_types)
     spending.check_users(declared.user)
     table = read_file(options.data)
     rows = rows_of_table(table, declared, task=task, assume_types=options.assume_types)

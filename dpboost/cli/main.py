@@ -9,7 +9,10 @@ import warnings
 from collections.abc import Sequence
 from types import ModuleType
 
+import numpy as np
+
 import dpboost
+from dpboost._utils.interface import command_line
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import (
     budget_command,
@@ -113,7 +116,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return audit(given[1:])
     options = _parsers()[0].parse_args(given)
     try:
-        with warnings.catch_warnings():
+        # Products of matrices of some builds of BLAS raise flags of lanes that they do not use, and
+        # NumPy then warns of an invalid value where all are finite.
+        with command_line(), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.showwarning = _show_warning
             COMMANDS[options.command].run(options)
     except CertificateError as error:

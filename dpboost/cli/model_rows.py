@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.declared_types import typed
+from dpboost.schema.declared_types import typed
 
 
 def rows_of(booster: Any, table: Any, path: str) -> Any:

@@ -39,13 +39,13 @@ from dpboost.cli.configuration import read_configuration
 from dpboost.cli.output_files import check_outputs
 from dpboost.cli.table_files import read_file
 from dpboost.data.declared_rows import COMMAND_LINE, Declaration
-from dpboost.data.declared_types import typed
 from dpboost.federated.outcome import outcome_of
 from dpboost.federated.party.party import Party
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.https import HttpsLink, check_networked, fingerprint, tls_context
 from dpboost.federated.secagg.keys import Identity
 from dpboost.federated.training.agreed_fit import party_report
+from dpboost.schema.declared_types import typed
 
 _NEEDED = (
     *("party", "agreement", "data", "target", "folder", "identity", "coordinator"),
@@ -133,7 +133,12 @@ def party_of(settings: dict[str, Any]) -> Party:
     """
     agreement = Agreement.from_json(Path(settings["agreement"]).read_text("utf-8"))
     schema = agreement.declared
-    lists = {str(name): values for name, values in schema.categories.items()}
+    lists, _, learned = schema.kinds()
+    if learned:
+        raise InvalidParameterError(
+            "Parties learn no lists of categories from their rows: the schema of the agreement "
+            f"must list the values of {', '.join(sorted(learned))}."
+        )
     numbers = {name for name in agreement.features if name not in lists}
     whole, weight = read_file(settings["data"], numbers), settings.get("weight")
     target, user = settings["target"], settings.get("user")

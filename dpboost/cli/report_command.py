@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,13 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting import Budget
 from dpboost.cli.output_files import check_outputs
 from dpboost.lightgbm.booster import Booster
-from dpboost.reporting.certificate_page import certificate_document
+from dpboost.reporting.certificate_page import budget_lines, certificate_document
 from dpboost.reporting.deployment_record import registry_record, registry_yaml
+from dpboost.reporting.document import Document
 from dpboost.reporting.envelope import signed
+from dpboost.reporting.plain_words import document as report_document
 from dpboost.reporting.privacy_report import PrivacyReport
+from dpboost.schema import DataDictionary, Schema, lightgbm_name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="scores to list, of fit --holdout or evaluate; may be given again",
     )
-    parser.add_argument("--budget", metavar="FILE", help="list all lines of the budget in it")
+    parser.add_argument(
+        "--budget",
+        metavar="FILE",
+        help="list all lines of the budget, in the report and the certificate",
+    )
     parser.add_argument("--registry", metavar="FILE", help="write the registry's record, as YAML")
 
 
@@ -78,6 +86,8 @@ def run(options: argparse.Namespace) -> None:
             "saves a model again, and a model of LightGBM has none."
         )
     budget = None if options.budget is None else Budget.load(options.budget)
+    if options.schema is not None:
+        _check_columns(options.schema, booster.feature_name())
     document = report.certificate(
         model=booster, budget=budget, stated=_stated(options), scores=options.scores
     )
@@ -85,14 +95,41 @@ def run(options: argparse.Namespace) -> None:
     if options.sign is not None:
         name = Path(options.model).name
         written = signed(document, Path(options.sign).read_bytes(), model=name)
-    print(report)
+    page = report_document(report)
+    if budget is not None:
+        page = Document(page.title, (*page.blocks, *budget_lines(document["accounting"])))
+    print(page.text())
     if options.html is not None:
-        report.to_html(options.html)
+        page.page(options.html)
     if options.certificate is not None:
         write_atomically(options.certificate, _text(report, document, written, options).encode())
     if options.registry is not None:
         text = registry_yaml(registry_record(report, document))
         write_atomically(options.registry, text.encode())
+
+
+def _check_columns(path: str, features: Sequence[str]) -> None:
+    """Raise where a schema or data dictionary is not of the columns of a model."""
+    found = Schema.or_dictionary(path)
+    if isinstance(found, DataDictionary):
+        named = {lightgbm_name(name) for name in found.features}
+        of_fit = {*named, *(lightgbm_name(entry.name) for entry in found.entries)}
+        absent = [name for name in features if name not in of_fit]
+        more = sorted(named - set(features))
+        target = found.target
+        more = [name for name in more if target is not None or len(more) > 1]
+    else:
+        listed, numeric, learned = found.kinds()
+        absent = []
+        more = sorted({lightgbm_name(name) for name in (*listed, *numeric, *learned)} - {*features})
+        more = [name for name in more if not name.isdigit()]
+    if absent or more:
+        parts = [f"the model has {', '.join(absent)}, which it lacks"] * bool(absent)
+        parts += [f"it has {', '.join(more)}, which the model lacks"] * bool(more)
+        raise InvalidParameterError(
+            f"--schema {path} is not that of the fit: {'; '.join(parts)}. Give the one that the "
+            "model was fitted with."
+        )
 
 
 def _text(

@@ -16,8 +16,8 @@ import sys
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.output_files import check_outputs
 from dpboost.cli.table_files import read_file
-from dpboost.data.declared_types import typed
 from dpboost.schema import schema_template
+from dpboost.schema.declared_types import typed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +43,13 @@ def run(options: argparse.Namespace) -> None:
         "in ranges and values from the codebook, never from the rows.",
         file=sys.stderr,
     )
+    dates = [entry.name for entry in dictionary.entries if entry.type == "date"]
+    if dates:
+        print(
+            f"{', '.join(dates)}: dates by their cells. Is a date a feature? Then give it lower "
+            "and upper, such as 2024-01-31; else the role 'ignore'.",
+            file=sys.stderr,
+        )
     named = [entry.name for entry in dictionary.entries if entry.role == "ignore"]
     if named:
         print(

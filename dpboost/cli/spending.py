@@ -109,10 +109,16 @@ class Spending(NamedTuple):
 
     def check_users(self, column: str | None) -> None:
         """Raise where only one of the column of users and the limit of their rows is given."""
-        if (column is None) != (self.rows_per_user is None):
+        if column is not None and self.rows_per_user is None:
             raise InvalidParameterError(
-                "To protect users both are needed: --user COLUMN, or a line with the role 'user', "
-                "and --rows-per-user N."
+                f"The column {column!r} says whose row each one is, by --user or by its role "
+                "'user', and how many rows of each user take part is not said: give "
+                "--rows-per-user N, or make the role 'ignore'."
+            )
+        if column is None and self.rows_per_user is not None:
+            raise InvalidParameterError(
+                "--rows-per-user protects users, and no column says whose row each one is: give "
+                "--user COLUMN, or a line of the data dictionary the role 'user'."
             )
 
 

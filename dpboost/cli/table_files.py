@@ -136,8 +136,23 @@ def rows_of_table(table: Any, declared: Declaration, **how: Any) -> DeclaredRows
     return found
 
 
-def task_of(given: str | None, declared: Declaration) -> str:
+def task_of(
+    given: str | None,
+    declared: Declaration,
+    path: str | None = None,
+    *,
+    assume_types: bool = False,
+) -> str:
     """Return whether the target is a class or a number.
+
+    Parameters
+    ----------
+    given : str or None
+        What the command says.
+    path : str, optional
+        Of the table: what else does not fit is then told as well.
+    assume_types : bool
+        As of `Declaration.rows`.
 
     Raises
     ------
@@ -148,11 +163,26 @@ def task_of(given: str | None, declared: Declaration) -> str:
     if given is not None:
         return given
     if (schema.classes is None) == (schema.label_bounds is None):
-        raise InvalidParameterError(
-            "Cannot infer the task: give --task classification or --task regression, or declare "
-            "the values or the range of the target in the schema."
-        )
+        lines = [_no_task(declared)]
+        if path is not None:
+            lines += declared.problems(read_file(path), assume_types=assume_types)
+        raise InvalidParameterError("\n".join(lines))
     return "classification" if schema.classes is not None else "regression"
+
+
+def _no_task(declared: Declaration) -> str:
+    """Say what is missing for the task to be known."""
+    if declared.target is None:
+        where = "" if declared.dictionary is None else ", or a line the role 'target'"
+        return (
+            f"Which column to predict is not said: give --target COLUMN{where}. Its values or its "
+            "range in the schema say whether it is a class or a number; --task does where they are "
+            "not declared."
+        )
+    return (
+        f"Whether the target {declared.target!r} is a class or a number is not said: give --task "
+        "classification or --task regression, or declare its values or its range in the schema."
+    )
 
 
 def write_csv(table: Any, path: str | None) -> None:

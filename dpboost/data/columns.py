@@ -12,9 +12,11 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from dpboost._utils.interface import worded
 from dpboost._utils.schema_checks import column_in_days, is_date
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.schema.declared_types import is_text
 
 NOT_NUMBERS = (
     "The cells of the 'X' argument must be numbers or missing, but X holds a string or "
@@ -83,12 +85,6 @@ def object_number(value: Any) -> float | None:
 def is_categorical(column: Any) -> bool:
     """Return whether a Series has pandas' categorical type."""
     return type(column.dtype).__name__ == "CategoricalDtype"
-
-
-def is_text(column: Any) -> bool:
-    """Return whether a Series has a type that needs a list of categories: text or objects."""
-    dtype = column.dtype
-    return dtype == np.dtype(object) or str(dtype).removeprefix("large_").startswith("str")
 
 
 def number_kind(dtype: Any) -> str:
@@ -201,14 +197,46 @@ def numeric_column(column: Any, name: str) -> NDArray[Any]:
         return to_float(np.asarray(column.array.to_dense()))
     elif getattr(dtype, "_is_numeric", False) or getattr(dtype, "_is_boolean", False):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    hint = "make it numeric"
-    if is_text(column):
-        hint = (
-            f"declare its values, Schema(categories={{{name!r}: [...]}}), or make it numeric; the "
-            "values of a column of categorical type are learned with part of the budget where "
-            "delta > 0"
+    cure = text_cure(name) if is_text(column) else "make it numeric"
+    raise InvalidParameterError(f"The column {name!r} of X has the type {dtype}: {cure}.")
+
+
+def text_cure(name: str) -> str:
+    """Return what helps a column of text of which nothing is declared, or several of them.
+
+    Parameters
+    ----------
+    name : str
+        That of the first one.
+    """
+    return worded(
+        f"declare its values, Schema(categories={{{name!r}: [...]}}); or None in the place of the "
+        "list, and they are learned with part of the budget where delta > 0; or make it numeric; "
+        "or leave it out. dpboost.schema_template(X, 'dictionary.csv') writes a data dictionary "
+        "in which a column gets the type 'category' or the role 'ignore'; pass its path as schema",
+        "give it the type 'category' in the data dictionary, and without values they are learned "
+        "with part of the budget where delta > 0; or the role 'ignore'",
+    )
+
+
+def open_categories(column: Any, name: str) -> Any:
+    """Return a Series of text as a categorical one, whose list is private.
+
+    Raises
+    ------
+    InvalidParameterError
+        For objects that are no categories; the message names the column.
+    """
+    found = None
+    # An error raised inside the handler would carry the first one, which names a cell.
+    with contextlib.suppress(TypeError):
+        found = column.astype("category")
+    if found is None:
+        raise InvalidParameterError(
+            f"The column {name!r} of X must hold text, numbers or booleans: turn its objects into "
+            "text first, for instance by astype(str)."
         )
-    raise InvalidParameterError(f"The column {name!r} of X has the type {dtype}: {hint}.")
+    return found
 
 
 def frame_column(

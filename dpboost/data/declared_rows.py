@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.columns import is_frame, is_text, unpack
-from dpboost.data.declared_types import label_column, typed
-from dpboost.schema import DataDictionary, Schema
+from dpboost.schema import DataDictionary, DictionarySchema, Schema
+from dpboost.schema.declared_types import label_column, typed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,13 +130,18 @@ class Declaration:
         """
         if isinstance(declared, (str, os.PathLike)):
             declared = Schema.or_dictionary(declared)
+        max_rows = None
+        if isinstance(declared, DictionarySchema):
+            declared, max_rows = declared.dictionary, declared.max_rows
         if not isinstance(declared, DataDictionary):
             schema = Schema.coerce(declared)
             return cls(schema=schema, target=target, user=user, interface=interface)
         found = declared.with_role("user", user)
+        dictionary = found.with_role("target", target)
+        parts = found.schema_parts(target)
         return cls(
-            schema=Schema(**found.schema_parts(target)),
-            dictionary=found.with_role("target", target),
+            schema=DictionarySchema(**parts, max_rows=max_rows, dictionary=dictionary),
+            dictionary=dictionary,
             target=target or found.target,
             user=user or found.user_column,
             interface=interface,
@@ -187,7 +192,7 @@ class Declaration:
 
     def labels(self, table: Any, task: str) -> Any:
         """Return the labels of a table, or raise as `rows`."""
-        return label_column(table[self._column(self.target, table)], self.schema, task)
+        return label_column(table[self._column(self.target, table)], self.schema.classes, task)
 
     def users(self, table: Any) -> Any:
         """Return the user of each row, None where no column says it; or raise as `rows`."""
@@ -211,26 +216,39 @@ class Declaration:
         InvalidParameterError
             As `rows`.
         """
-        schema, dictionary = self.schema, self.dictionary
-        numeric = {*map(str, schema.bounds), *map(str, schema.edges), *map(str, schema.integer)}
-        declared = {str(name): values for name, values in schema.categories.items()}
-        learned: set[str] = set()
-        if dictionary is not None:
-            numeric |= set(dictionary.numbers)
-            learned = set(dictionary.learned)
-            table = table[[name for name in table.columns if name in set(dictionary.features)]]
+        table = self._of_features(table)
+        problems = self.problems(table, assume_types=assume_types)
+        if problems:
+            raise InvalidParameterError("\n".join(problems))
+        guess = self.interface.all_text
+        return typed(table, *self.schema.kinds(), keep_cells=keep_cells, guess=guess)
+
+    def _of_features(self, table: Any) -> Any:
+        """Return the columns that are features by the dictionary, all without one."""
+        if self.dictionary is None:
+            return table
+        return table[[name for name in table.columns if name in set(self.dictionary.features)]]
+
+    def problems(self, table: Any, *, assume_types: bool = False) -> list[str]:
+        """Return what has to be mended before a table and what is declared of it fit, in lines.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Its names and types are looked at, and no cell.
+        assume_types : bool
+            As in `rows`.
+        """
+        table = self._of_features(table)
+        listed, numeric, learned = self.schema.kinds()
         names = [str(name) for name in table.columns]
-        known = {*numeric, *declared, *learned}
-        text = self.interface.all_text
+        known = {*numeric, *listed, *learned, self.target, self.user}
         undeclared = [
             name
             for position, name in enumerate(names)
-            if name not in known and (text or is_text(table.iloc[:, position]))
+            if name not in known and (self.interface.all_text or is_text(table.iloc[:, position]))
         ]
-        problems = self._problems(names, [] if assume_types else undeclared)
-        if problems:
-            raise InvalidParameterError("\n".join(problems))
-        return typed(table, declared, numeric, learned, keep_cells=keep_cells, guess=text)
+        return self._problems(names, [] if assume_types else undeclared)
 
     @property
     def _table(self) -> str:

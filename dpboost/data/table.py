@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from dpboost._utils.interface import worded
 from dpboost._utils.schema_checks import is_date
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.columns import (
@@ -29,7 +30,9 @@ from dpboost.data.columns import (
     is_text,
     number_kind,
     numeric_column,
+    open_categories,
     stored_column,
+    text_cure,
     to_float,
     unpack,
 )
@@ -310,6 +313,8 @@ def read_table(
     names = column_names(feature_names, X.shape[1])
     resolved = _resolve(schema, names)
     _check_number_codes(resolved)
+    for feature in _open(resolved):
+        raise _no_text(names[feature])
     every = frozenset(range(X.shape[1]))
     return Table(
         n_rows=X.shape[0],
@@ -330,8 +335,20 @@ def _read_frame(
     ordered = set()
     numeric_declared = []
     problems = []
+    unlisted = _unlisted(X, schema)
+    text = [f for f in _open(schema) if is_text(X.iloc[:, f])]
+    if text:
+        X = X.copy(deep=False)
+        for feature in text:
+            X.isetitem(feature, open_categories(X.iloc[:, feature], names[feature]))
     for feature, (_, column) in enumerate(X.iloc[:0].items()):
         declared = schema.categories.get(feature)
+        if feature in unlisted and len(unlisted) > 1:
+            if feature == unlisted[0]:
+                shown = ", ".join(repr(names[each]) for each in unlisted)
+                cure = text_cure(names[feature])
+                problems.append(f"Columns of X hold text or objects: {shown}. Of each {cure}.")
+            continue
         try:
             listed = _column_list(column, feature, schema)
             if listed is not None:
@@ -372,6 +389,8 @@ def _column_list(column: Any, feature: int, schema: ResolvedSchema) -> list[Any]
         For a column that cannot be read, by its type and the schema alone.
     """
     declared, name = schema.categories.get(feature), schema.feature_names[feature]
+    if feature in _open(schema) and not is_categorical(column):
+        raise _no_text(name)
     bounded = feature in schema.bounds or feature in schema.edges
     if is_categorical(column) or (declared is not None and is_text(column)):
         if bounded:
@@ -384,10 +403,36 @@ def _column_list(column: Any, feature: int, schema: ResolvedSchema) -> list[Any]
     if is_date(column.dtype) and not bounded:
         raise InvalidParameterError(
             f"The column {name!r} of X has the type {column.dtype}: declare where it begins and "
-            f"ends, Schema(bounds={{{name!r}: ('2024-01-01', '2024-12-31')}}) or two durations, "
-            "and it is read in days, of dates those since 1970-01-01 in UTC; or make it numeric."
+            "ends, "
+            + worded(
+                f"Schema(bounds={{{name!r}: ('2024-01-01', '2024-12-31')}}) or two durations, ",
+                "lower and upper in the data dictionary, such as 2024-01-31, ",
+            )
+            + "and it is read in days, of dates those since 1970-01-01 in UTC; or make it numeric."
         )
     return None
+
+
+def _open(schema: ResolvedSchema) -> list[int]:
+    """Return the columns whose categories are to be learned, and are not known yet."""
+    return sorted(schema.learned - set(schema.categories))
+
+
+def _unlisted(X: Any, schema: ResolvedSchema) -> list[int]:
+    """Return the columns of text of which nothing is declared."""
+    known = {*schema.categories, *schema.learned}
+    return [
+        feature
+        for feature, dtype in enumerate(X.dtypes)
+        if feature not in known and is_text(X.iloc[:0, feature])
+    ]
+
+
+def _no_text(name: str) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"Schema leaves the categories of the column {name!r} to be learned, but X holds numbers "
+        "in it: list them, or give the column as text in a DataFrame."
+    )
 
 
 def _unreadable(problems: list[str]) -> InvalidParameterError:
@@ -395,7 +440,7 @@ def _unreadable(problems: list[str]) -> InvalidParameterError:
     if len(problems) == 1:
         return InvalidParameterError(problems[0])
     lines = "".join(f"\n* {problem}" for problem in problems)
-    return InvalidParameterError(f"X has {len(problems)} columns that cannot be read:{lines}")
+    return InvalidParameterError(f"X has columns that cannot be read:{lines}")
 
 
 def _of_kind(X: Any, kinds: str) -> frozenset[int]:

@@ -20,13 +20,13 @@ from dpboost.budgeting.searches import kept_columns
 from dpboost.data.batched_table import bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binner import Binner
-from dpboost.data.declared_rows import Declaration
+from dpboost.data.declared_rows import Declaration, frame_of
 from dpboost.data.table import ColumnFacts, Table
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.parameters import ParameterWarning, is_silent
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
 from dpboost.recipes.recipe import CONTROLS, Given, Recipe, check_given
-from dpboost.schema import MAX_VALUE_BINS, DataDictionary, ResolvedSchema, Schema
+from dpboost.schema import MAX_VALUE_BINS, DataDictionary, DictionarySchema, ResolvedSchema, Schema
 from dpboost.training.inputs import GivenRows, Reading, nominal_columns, open_table, read
 from dpboost.training.objective import WEIGHT_PARAMETERS, Objective, Weights
 from dpboost.training.privacy_params import PrivacyRequest
@@ -295,11 +295,18 @@ def _public_binner(table: Table, privacy: PrivacyRequest, n_bins: int) -> Binner
 def _declaration_of(self: Any) -> tuple[Declaration | None, str]:
     """Read what the schema of an estimator declares, and keep it for predictions."""
     found = None
-    if isinstance(self.schema, (str, os.PathLike, DataDictionary)):
+    if isinstance(self.schema, (str, os.PathLike, DataDictionary, DictionarySchema)):
         found = Declaration.of(self.schema)
     # A schema says nothing of roles.
     self._declaration = None if found is None or found.dictionary is None else found
     return self._declaration, self._task
+
+
+def declared_features(estimator: Any, X: Any) -> Any:
+    """Return the features of a table as the data dictionary of an unfitted estimator has them."""
+    declared, _ = _declaration_of(estimator)
+    table = None if declared is None else frame_of(X)
+    return X if declared is None or table is None else declared.features(table)
 
 
 def _say(self: Any, line: str) -> None:

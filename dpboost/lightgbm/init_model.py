@@ -122,7 +122,8 @@ class EarlierModel:
                     "Schema(categories=...)."
                 )
             added[position] = tuple(values)
-        return replace(schema, categories={**schema.categories, **added})
+        own = {column: values for column, values in schema.categories.items() if values}
+        return replace(schema, categories={**own, **added})
 
     def raw_scores(self, X: Any, table: Table) -> NDArray[np.float64]:
         """Predict the private rows: where their scores start.

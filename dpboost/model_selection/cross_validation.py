@@ -40,7 +40,7 @@ from dpboost.estimators.cv_callbacks import (
     without_early_stopping,
 )
 from dpboost.estimators.fit_arguments import Feval
-from dpboost.estimators.intake import asked_privacy
+from dpboost.estimators.intake import asked_privacy, declared_features
 from dpboost.estimators.train import build_estimator, check_dataset, labels_for, listed
 from dpboost.lightgbm.dataset import rows_of
 from dpboost.lightgbm.parameters import (
@@ -304,6 +304,7 @@ class _Run:
         )
         self.after += stopping
         rows, self.weight = rows_of(train_set), train_set.weight
+        rows = declared_features(self.estimator, rows)
         self.rows = rows
         own = self.estimator.get_params()
         if np.ndim(own.get("alpha")):

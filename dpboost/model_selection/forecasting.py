@@ -36,7 +36,11 @@ from dpboost.data.labels import check_same_length, read_class_labels, read_regre
 from dpboost.data.users import take_rows
 from dpboost.estimators.base import PrivateEstimator
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
-from dpboost.model_selection.planned_guarantee import planned_capacity, planned_guarantee
+from dpboost.model_selection.planned_guarantee import (
+    learns_categories,
+    planned_capacity,
+    planned_guarantee,
+)
 from dpboost.privacy.exact_arithmetic import number_of
 from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 from dpboost.schema import Schema
@@ -265,9 +269,10 @@ def forecast(
     planned = _planned(estimator, declared)
     delta = float(planned.delta)
     terms = (planned.recipe, planned.rows_per_user)
+    lists = _learned_lists(planned, declared, like)
     hidden = tuple(_hidden_rows(each, delta, *terms) for each in asked)
     guarantees = tuple(
-        planned_guarantee(terms[0], each, delta, terms[1], "forecast") for each in asked
+        planned_guarantee(terms[0], each, delta, terms[1], "forecast", lists) for each in asked
     )
     if like is None:
         if metric is not None:
@@ -324,6 +329,23 @@ def _planned(estimator: Any, schema: Schema) -> Any:
     if not isinstance(estimator, PrivateEstimator):
         raise refuse("estimator", "forecast", "a DPBoostClassifier or DPBoostRegressor", estimator)
     return clone(estimator)
+
+
+def _learned_lists(planned: Any, declared: Schema, like: Any) -> int:
+    """Return how many lists the planned fit learns: of categories, and of classes."""
+    table = like[0] if isinstance(like, tuple) and like else None
+    known = set(map(str, declared.categories))
+    assumed = planned.assume_public
+    open_types = [
+        name
+        for name, dtype in zip(
+            getattr(table, "columns", ()), getattr(table, "dtypes", ()), strict=True
+        )
+        if type(dtype).__name__ == "CategoricalDtype" and str(name) not in known
+    ]
+    categories = learns_categories(declared) or (bool(open_types) and "categories" not in assumed)
+    classes = is_classifier(planned) and declared.classes is None and "classes" not in assumed
+    return int(categories) + int(classes)
 
 
 def _hidden_rows(epsilon: float, delta: float, recipe: Any, rows_per_user: int | None) -> float:

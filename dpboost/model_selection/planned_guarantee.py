@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dpboost._utils.validation import (
     InvalidParameterError,
@@ -10,8 +11,11 @@ from dpboost._utils.validation import (
     check_real,
     refuse,
 )
+from dpboost.budgeting import Budget
+from dpboost.budgeting.claim import Claim
 from dpboost.privacy.accounting import for_group
 from dpboost.privacy.exact_arithmetic import (
+    DELTA_SHARE,
     PrivacyCost,
     as_budget,
     as_fraction,
@@ -20,6 +24,8 @@ from dpboost.privacy.exact_arithmetic import (
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Recipe
 from dpboost.reporting.epsilon_explanation import EpsilonExplanation
+from dpboost.reporting.terms import four_digits_up
+from dpboost.schema import Schema
 from dpboost.training.privacy_params import MOST_ROWS_PER_USER
 
 
@@ -30,6 +36,9 @@ def explain_epsilon(
     mu: float | None = None,
     recipe: str | Recipe | None = None,
     rows_per_user: int | None = None,
+    schema: Any = None,
+    budget: Budget | None = None,
+    fraction: Any = None,
 ) -> EpsilonExplanation:
     """Say what a guarantee means to somebody who wants to know whether a row was there.
 
@@ -48,6 +57,14 @@ def explain_epsilon(
         counts Gaussian noise in mu, as ``"best"`` does for a positive delta.
     rows_per_user : int, optional
         Of the planned fit, where it protects users.
+    schema : Schema, dict, DataDictionary or path, optional
+        Of the planned fit. Where it leaves categories to be learned, a part of delta is theirs.
+    budget : Budget, optional
+        What the planned fit takes a part of, in the place of an epsilon of its own. The command
+        line's ``fit --epsilon E --delta D --holdout PART`` takes the whole of
+        ``Budget(epsilon=E, delta=D)``. Nothing is charged.
+    fraction : float or Fraction, optional
+        That part, in (0, 1].
 
     Returns
     -------
@@ -57,8 +74,9 @@ def explain_epsilon(
     Raises
     ------
     InvalidParameterError
-        If not exactly one of epsilon and mu is given, delta or recipe is given with mu,
-        rows_per_user without recipe, or a number is outside its domain.
+        If not exactly one of epsilon, mu and budget is given, delta or recipe is given with mu,
+        rows_per_user or schema without recipe, one of budget, fraction and recipe without the
+        others, or a number is outside its domain.
 
     Privacy
     -------
@@ -66,9 +84,9 @@ def explain_epsilon(
 
     Notes
     -----
-    A planned fit is one that learns no categories and no classes: where it does, a part of delta is
-    theirs, its noise is a little larger, and its report gives a little less. Inside a budget the
-    report gives the figures of what the fit takes of it.
+    Where a planned fit learns classes, or the categories of columns of categorical type that its
+    schema does not name, another tenth of delta is theirs, its noise is a little larger, and its
+    report gives a little less.
 
     References
     ----------
@@ -86,18 +104,30 @@ def explain_epsilon(
     0.237
     """
     owner = "explain_epsilon"
-    if (epsilon is None) == (mu is None):
+    if sum(given is not None for given in (epsilon, mu, budget)) != 1:
         raise InvalidParameterError(
-            f"{owner} takes either epsilon, with or without delta, or mu. "
+            f"{owner} takes either epsilon, with or without delta, or mu, or a budget. "
             f"Got epsilon={epsilon!r} and mu={mu!r} instead."
         )
+    if schema is not None and recipe is None:
+        raise refuse("schema", owner, "None without the recipe of a fit", schema)
+    lists = int(learns_categories(Schema.coerce(schema)))
+    if budget is not None:
+        if recipe is None or rows_per_user is not None or delta:
+            raise InvalidParameterError(
+                f"{owner} takes a budget with fraction and recipe, and without delta and "
+                "rows_per_user, which the budget has."
+            )
+        return _in_a_budget(recipe, budget, fraction, lists, owner)
+    if fraction is not None:
+        raise refuse("fraction", owner, "None without a budget", fraction)
     failure = check_real("delta", owner, delta, low=0, high=1, high_open=True)
     if rows_per_user is not None and recipe is None:
         raise refuse("rows_per_user", owner, "None without the recipe of a fit", rows_per_user)
     if mu is None:
         number = check_real("epsilon", owner, epsilon, low=0, infinite=True)
         if recipe is not None:
-            return planned_guarantee(recipe, number, failure, rows_per_user, owner)
+            return planned_guarantee(recipe, number, failure, rows_per_user, owner, lists)
         return EpsilonExplanation(epsilon=number, delta=failure, mu=None)
     if recipe is not None:
         raise refuse("recipe", owner, "None together with mu", recipe)
@@ -110,8 +140,18 @@ def explain_epsilon(
     return EpsilonExplanation(epsilon=None, delta=0.0, mu=number)
 
 
+def learns_categories(schema: Schema) -> bool:
+    """Return whether a schema leaves categories to be learned."""
+    return not all(schema.categories.values())
+
+
 def planned_capacity(
-    recipe: str | Recipe, epsilon: float, delta: float, rows_per_user: int | None, owner: str
+    recipe: str | Recipe,
+    epsilon: float,
+    delta: float,
+    rows_per_user: int | None,
+    owner: str,
+    lists: int = 0,
 ) -> tuple[str, PrivacyCost]:
     """Return what a fit may spend on one row, and what it is counted in, as its ledger has them.
 
@@ -123,22 +163,30 @@ def planned_capacity(
     rows_per_user : int or None
     owner : str
         Name of the caller in error messages.
+    lists : int
+        How many lists, of classes and of categories, are learned: each with its part of delta.
     """
     if rows_per_user is not None:
         check_integer("rows_per_user", owner, rows_per_user, low=1, high=MOST_ROWS_PER_USER)
     own = ALGORITHMS.find(recipe, owner).accountant(epsilon, delta)
     accountant = for_group(own, rows_per_user or 1)
     whole = as_budget("epsilon", owner, epsilon), as_fraction("delta", owner, delta)
-    return accountant.privacy_measure, accountant.capacity(*whole)
+    left = whole[1] * (1 - lists * DELTA_SHARE)
+    return accountant.privacy_measure, accountant.capacity(whole[0], left)
 
 
 def planned_guarantee(
-    recipe: str | Recipe, epsilon: float, delta: float, rows_per_user: int | None, owner: str
+    recipe: str | Recipe,
+    epsilon: float,
+    delta: float,
+    rows_per_user: int | None,
+    owner: str,
+    lists: int = 0,
 ) -> EpsilonExplanation:
     """Return the guarantee of a fit that spends all it may."""
     if epsilon in (0.0, math.inf):
         raise refuse("epsilon", owner, "positive and finite of a planned fit", epsilon)
-    measure, capacity = planned_capacity(recipe, epsilon, delta, rows_per_user, owner)
+    measure, capacity = planned_capacity(recipe, epsilon, delta, rows_per_user, owner, lists)
     name = ALGORITHMS.find(recipe, owner).name
     what = f"recipe={name!r}"
     if measure == "epsilon":
@@ -147,3 +195,29 @@ def planned_guarantee(
     if measure == "mu squared":
         mu = math.sqrt(number_of(capacity)) * (rows_per_user or 1)
     return EpsilonExplanation(epsilon=epsilon, delta=delta, mu=mu, what=what)
+
+
+def _in_a_budget(
+    recipe: str | Recipe, budget: Budget, fraction: Any, lists: int, owner: str
+) -> EpsilonExplanation:
+    """Return the guarantee of a fit that spends all of its part of a budget."""
+    if not isinstance(budget, Budget):
+        raise refuse("budget", owner, "a dpboost.Budget", budget)
+    share = as_fraction("fraction", owner, 0 if fraction is None else fraction)
+    if not 0 < share <= 1:
+        raise refuse("fraction", owner, "in (0, 1] with a budget", fraction)
+    found = ALGORITHMS.find(recipe, owner)
+    claim = Claim(budget=budget, fraction=share, what=found.name).settled(found.accountant)
+    assert claim.accountant is not None
+    rows = budget.rows_per_user or 1
+    accountant = for_group(claim.accountant, rows)
+    delta = budget.delta - lists * claim.histogram_delta
+    whole = accountant.capacity(as_budget("epsilon", owner, budget.epsilon), delta)
+    epsilon = float(budget.epsilon)
+    if share < 1:
+        epsilon = min(four_digits_up(accountant.epsilon(whole, delta)), epsilon)
+    measure, what = accountant.privacy_measure, f"recipe={found.name!r}"
+    if measure == "epsilon":
+        return EpsilonExplanation(epsilon=epsilon, delta=0.0, mu=None, what=what)
+    mu = math.sqrt(number_of(whole)) * rows if measure == "mu squared" else None
+    return EpsilonExplanation(epsilon=epsilon, delta=float(budget.delta), mu=mu, what=what)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from importlib import resources
 from typing import Any
 
@@ -16,7 +17,7 @@ from dpboost.reporting import audit_record
 from dpboost.reporting.attacker import best_true_positive_rate, membership_advantage, posterior
 from dpboost.reporting.plain_words import from_whom, who
 from dpboost.reporting.proof_pages import MACHINE_CHECKED, pages_of
-from dpboost.reporting.released_scores import listed_scores
+from dpboost.reporting.released_scores import listed_scores, outside_total
 from dpboost.reporting.standards import asked_for
 from dpboost.reporting.terms import AFTER_THE_FIT, ReportTerms
 
@@ -123,7 +124,7 @@ def certificate(
         },
         "accounting": accounting,
         "meaning": _meaning(own_epsilon, own_delta, mu) if report.private else None,
-        "meaning_of_the_budget": _meaning(epsilon, delta, None)
+        "meaning_of_the_budget": _meaning(epsilon, delta, budget_mu(report))
         if report.private and report.own != report.total
         else None,
         "conditions": {
@@ -166,6 +167,7 @@ def certificate(
         },
         "utility_and_bias": _scores(accounting, listed=bool(listed)),
         "scores": listed,
+        "scores_outside_the_budget": outside_total(scores, report.budget),
         "data": said["data"],
         "approval": said["approval"],
         "life": said["life"],
@@ -230,6 +232,24 @@ def _with_all_lines(own: Mapping[str, Any] | None, budget: Mapping[str, Any]) ->
             "lines of the fit, are not those of the report."
         )
     return {**budget, "lines": lines}
+
+
+def budget_mu(report: ReportTerms) -> float | None:
+    """Return mu of everything that a budget may release; None where it is not all in mu.
+
+    An account that began to count in mu does so for good. The rest of delta is what learned lists
+    may fail with, which `_meaning` adds. A pure account beside it is not in mu, nor are a
+    continued model and periods that share rows.
+    """
+    budget = report.budget
+    if budget is None or not report.private or report.mu is None:
+        return None
+    if Fraction(budget["pure_epsilon"]) or "periods" in budget:
+        return None
+    capacities = [
+        each["capacity"] for each in budget["accounts"] if each["measure"] == "mu squared"
+    ]
+    return math.sqrt(Fraction(capacities[0])) if capacities else None
 
 
 def _meaning(epsilon: float, delta: float, mu: float | None) -> dict[str, float]:

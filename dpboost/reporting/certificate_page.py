@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpboost.reporting.certificate import NOT_STATED, STATED
-from dpboost.reporting.document import Answers, Block, Document, Grid, Heading
+from dpboost.reporting.certificate import NOT_STATED, STATED, budget_mu
+from dpboost.reporting.document import Answers, Block, Document, Grid, Heading, Paragraph
 from dpboost.reporting.plain_words import assumptions, from_whom, who
 from dpboost.reporting.proof_pages import FOLDER, MACHINE_CHECKED
 from dpboost.reporting.standards import ASKED, NIST, SATRE
@@ -79,16 +79,19 @@ def _blocks(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]:
             ),
             *([("After the fit", (after,))] if (after := identity.get("after_the_fit")) else []),
             ("Audit", _of_audit(audit)),
-            ("Proofs", (f"Of every kind of release, in the sources: {FOLDER}.",)),
+            ("Proofs", tuple(_of_proofs(record["correctness"]["proofs"]))),
             ("Checked by a computer", tuple(MACHINE_CHECKED["checked"])),
             ("Assumed there", tuple(MACHINE_CHECKED["assumed"])),
             ("Scores", (f"{record['utility_and_bias']}.".capitalize(),)),
         )
     )
-    yield from _meanings(record)
+    yield from _meanings(report, record)
     yield from _releases(claim)
-    yield from _lines(record["accounting"])
+    yield from budget_lines(record["accounting"])
     yield from _scores(record.get("scores", ()))
+    outside = record.get("scores_outside_the_budget")
+    if outside is not None:
+        yield Paragraph(_outside(outside, claim))
     for group, names in STATED.items():
         yield Heading(f"Stated by the user: {group.replace('_', ' ')}")
         answers = record.get(group, {})  # certificates of earlier versions have fewer groups
@@ -109,7 +112,7 @@ def _claims(claim: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"Everything under the budget together: {claim['sentence']}", alone)
 
 
-def _meanings(record: Mapping[str, Any]) -> Iterator[Block]:
+def _meanings(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]:
     """Say what an attacker reaches, of the model and of all that is under its budget."""
     heads = {
         "meaning": "At most, for an attacker who sees this model",
@@ -119,7 +122,9 @@ def _meanings(record: Mapping[str, Any]) -> Iterator[Block]:
         meaning = record.get(name)
         if meaning is not None:
             rows = [(words, f"{100 * meaning[part]:.4g} %") for part, words in _MEANING.items()]
-            yield Grid((head, ""), tuple(rows), numbers=frozenset({1}))
+            mu = report.mu if name == "meaning" else budget_mu(report)
+            by = "by epsilon and delta" if mu is None else f"by mu = {mu:.4g}"
+            yield Grid((f"{head}, {by}", ""), tuple(rows), numbers=frozenset({1}))
 
 
 def _releases(claim: Mapping[str, Any]) -> Iterator[Block]:
@@ -145,7 +150,7 @@ def _releases(claim: Mapping[str, Any]) -> Iterator[Block]:
     yield Grid(head, tuple(rows), numbers=frozenset({1, 4}))
 
 
-def _lines(accounting: Mapping[str, Any] | None) -> Iterator[Block]:
+def budget_lines(accounting: Mapping[str, Any] | None) -> Iterator[Block]:
     """List the lines of the budget."""
     budget = None if accounting is None else accounting["budget"]
     if budget is None:
@@ -191,6 +196,19 @@ def _scores(scores: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     yield Grid(head, tuple(rows), numbers=frozenset({2, 3}))
 
 
+def _outside(outside: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
+    """Say what the evaluations outside the budget of the model have spent together."""
+    if "inf" in (outside["epsilon"], claim["epsilon"]):
+        return "Scores outside the budget of this model: no guarantee holds for all together."
+    both = claim["epsilon"] + outside["epsilon"], claim["delta"] + outside["delta"]
+    return (
+        f"Scores outside the budget of this model, {outside['evaluations']} evaluations: "
+        f"epsilon = {outside['epsilon']:.6g}, delta = {outside['delta']:.6g} in all. If they are "
+        f"of the same rows as the fit, everything together has epsilon = {both[0]:.6g}, delta = "
+        f"{both[1]:.6g}."
+    )
+
+
 def _rows(score: Mapping[str, Any]) -> str:
     """Say which rows a score is of: no fit has learned from rows that were held out."""
     return f"{score['group']}, held out of the fit" if score["held_out"] else str(score["group"])
@@ -206,6 +224,14 @@ def _figures(score: Mapping[str, Any]) -> tuple[str, str]:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.4g} %"
+
+
+def _of_proofs(proofs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Name the pages that prove each kind of release."""
+    yield f"In the sources, folder {FOLDER}:"
+    for each in proofs:
+        kind = "every release" if each["kind"] == "all" else each["kind"]
+        yield f"{kind}: {', '.join(page.removeprefix(f'{FOLDER}/') for page in each['pages'])}"
 
 
 def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:

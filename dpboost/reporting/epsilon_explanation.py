@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from dpboost._utils.displays import data_frame, html_table
 from dpboost._utils.validation import check_real
 from dpboost.reporting.attacker import LARGEST, SLACK, true_positive_bound, up
 
@@ -158,6 +159,39 @@ class EpsilonExplanation:
         ]
         lines += [f"{100 * prior:9g} %   {_shown(up(self.posterior(prior)))}" for prior in _PRIORS]
         return "\n".join([*lines, "", f"advantage at most {up(self.advantage):.4g}"])
+
+    def _rows(self) -> list[tuple[str, float, float]]:
+        """Return each bound with what it is at."""
+        rows = [("true positives, at false positives", rate, self._found(rate)) for rate in _RATES]
+        at = f"sure after, at {100 * FALSE_POSITIVES:g} % false positives, sure before"
+        return [*rows, *((at, prior, up(self.posterior(prior))) for prior in _PRIORS)]
+
+    def to_frame(self) -> Any:
+        """Return the bounds as a data frame.
+
+        Returns
+        -------
+        DataFrame
+            A line for each rate of false positives and each prior, with ``bound``, ``at`` and
+            ``at_most``, parts of 1.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is not installed.
+        """
+        return data_frame("EpsilonExplanation", ("bound", "at", "at_most"), self._rows())
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        rows = [(name, f"{100 * at:g} %", _shown(most)) for name, at, most in self._rows()]
+        return html_table(
+            ("bound", "at", "at most"),
+            rows,
+            caption=self._name,
+            notes=(f"Advantage at most {up(self.advantage):.4g}.",),
+            numbers=frozenset({1, 2}),
+        )
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the largest true positives against false positives.

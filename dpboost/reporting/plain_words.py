@@ -167,7 +167,7 @@ def assumptions(report: ReportTerms) -> tuple[str, ...]:
     if "column types" in report.assumed_public:
         lines.append(COLUMN_TYPES)
     if "declared public" in report.facts:
-        lines.append(f"Declared public by the user: {report.facts['declared public']}.")
+        lines.append(f"Declared public by the user: {declared_words(report)}.")
     if "taken as public" in report.facts:
         lines.append(f"Taken as public: {report.facts['taken as public']}.")
     if "learned" in report.facts:
@@ -179,6 +179,24 @@ def assumptions(report: ReportTerms) -> tuple[str, ...]:
         lines.append(f"Estimated from the rows with part of the budget: {', '.join(learned)}.")
     lines.append("The operating system's random numbers cannot be predicted.")
     return tuple(lines)
+
+
+#: Parts of a schema, as people read them.
+_PARTS = {
+    "bounds": "ranges of columns",
+    "edges": "borders of bins",
+    "categories": "values of categories",
+    "integer": "which columns hold whole numbers",
+    "classes": "class labels",
+    "label_bounds": "the range of the label",
+    "max_rows": "a limit on the number of rows",
+}
+
+
+def declared_words(report: ReportTerms) -> str:
+    """Say which parts of a schema were declared."""
+    given = str(report.facts["declared public"]).split(", ")
+    return ", ".join(_PARTS.get(name, name) for name in given)
 
 
 def what_breaks_it(report: ReportTerms) -> tuple[str, ...]:

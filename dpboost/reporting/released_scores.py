@@ -82,12 +82,7 @@ def listed_scores(
             )
         report = ReportTerms.from_dict(record["report"])
         epsilon, delta = report.own
-        own = report.budget
-        inside = (
-            own is not None
-            and budget is not None
-            and all(own[name] == budget[name] for name in _TERMS)
-        )
+        inside = _is_inside(report, budget)
         found += [
             {
                 **figure,
@@ -99,6 +94,43 @@ def listed_scores(
             for figure in record["figures"]
         ]
     return found
+
+
+def _is_inside(report: ReportTerms, budget: Mapping[str, Any] | None) -> bool:
+    """Return whether an evaluation is under the budget of a fit."""
+    own = report.budget
+    return (
+        own is not None and budget is not None and all(own[name] == budget[name] for name in _TERMS)
+    )
+
+
+def outside_total(given: Any, budget: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what evaluations outside the budget of a fit have spent in all; None without any.
+
+    Parameters
+    ----------
+    given, budget
+        As of `listed_scores`.
+
+    Returns
+    -------
+    dict or None
+        Their number, and the sums of epsilon and delta: basic composition.
+    """
+    records = [_read(each) if isinstance(each, (str, os.PathLike)) else None for each in given]
+    reports = [
+        each.report if record is None else ReportTerms.from_dict(record["report"])
+        for each, record in zip(given, records, strict=True)
+    ]
+    spent = [report.own for report in reports if not _is_inside(report, budget)]
+    if not spent:
+        return None
+    epsilon = math.fsum(own for own, _ in spent)
+    return {
+        "evaluations": len(spent),
+        "epsilon": "inf" if epsilon == math.inf else epsilon,
+        "delta": math.fsum(own for _, own in spent),
+    }
 
 
 def _read(path: Any) -> dict[str, Any]:

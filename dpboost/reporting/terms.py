@@ -280,8 +280,7 @@ class ReportTerms:
             return self.total
         epsilon = self.epsilon_spent + float(self.earlier_epsilon)
         most, delta = self.total
-        unit = 10.0 ** (math.floor(math.log10(epsilon)) - 3) if epsilon > 0 else 1.0
-        return min(math.ceil(epsilon / unit) * unit, most), delta
+        return min(four_digits_up(epsilon), most), delta
 
     @property
     def mu(self) -> float | None:
@@ -402,6 +401,12 @@ def _added(earlier: ReportTerms | None, name: str, nothing: Any, *, within: bool
         return nothing
     before = getattr(earlier, f"earlier_{name}")
     return before if within else getattr(earlier, name) + before
+
+
+def four_digits_up(epsilon: float) -> float:
+    """Round an epsilon up to four digits, so that it can be written down."""
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 3) if epsilon > 0 else 1.0
+    return math.ceil(epsilon / unit) * unit
 
 
 def _protected(rows_per_user: int | None) -> str:

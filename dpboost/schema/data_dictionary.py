@@ -7,7 +7,7 @@ import html
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,7 +112,8 @@ class DataDictionary:
     Raises
     ------
     InvalidParameterError
-        For a name that stands twice, and for two targets.
+        For a name that stands twice, two targets or users, half a range or one that ends before it
+        begins, and a value that is listed twice: one error for all of them.
 
     Privacy
     -------
@@ -129,19 +130,10 @@ class DataDictionary:
     entries: tuple[ColumnEntry, ...]
 
     def __post_init__(self) -> None:
-        names = [entry.name for entry in self.entries]
         for entry in self.entries:
             for text in (entry.name, entry.description, *entry.values):
                 check_text(text, f"The data dictionary's line for the column {entry.name!r}")
-        for name in names:
-            if names.count(name) > 1:
-                raise InvalidParameterError(f"The data dictionary has two lines for {name!r}.")
-        targets = [entry.name for entry in self.entries if entry.role == "target"]
-        if len(targets) > 1:
-            raise InvalidParameterError(
-                f"The data dictionary has more than one line with the role 'target', "
-                f"{', '.join(map(repr, targets))}: keep one, and clear the role of the others."
-            )
+        _raise_all(list(_problems(self.entries)))
 
     @property
     def target(self) -> str | None:
@@ -192,6 +184,16 @@ class DataDictionary:
         kinds = ("number", "integer", "boolean", "date")
         return tuple(e.name for e in self.entries if e.type in kinds and not e.values)
 
+    @property
+    def types_alone(self) -> tuple[str, ...]:
+        """Names of the features whose lines declare a type of numbers and no range."""
+        kinds = ("number", "integer", "date")
+        return tuple(
+            entry.name
+            for entry in self.entries
+            if entry.role == "feature" and entry.type in kinds and entry.lower is None
+        )
+
     def schema_parts(self, target: str | None = None) -> dict[str, Any]:
         """Return what the lines declare, as the arguments of ``Schema``.
 
@@ -210,7 +212,7 @@ class DataDictionary:
         Raises
         ------
         InvalidParameterError
-            For half a range, and for a target that has no line.
+            For a target that has no line.
         """
         target = target or self.target
         names = [entry.name for entry in self.entries]
@@ -230,9 +232,9 @@ class DataDictionary:
                 continue
             if entry.role in ("ignore", "user"):
                 continue
-            if entry.values:
+            if entry.values or entry.type == "category":
                 parts["categories"][entry.name] = entry.values
-            elif entry.type != "category":
+            else:
                 if bounds is not None:
                     parts["bounds"][entry.name] = bounds
                 if entry.type in ("integer", "boolean"):
@@ -311,8 +313,17 @@ class DataDictionary:
         """
         if isinstance(lines, (Mapping, str)):
             raise InvalidParameterError("A data dictionary in JSON is a list of objects.")
-        entries = map(_entry, lines)
-        return cls(tuple(entry for entry in entries if entry is not None))
+        entries, problems = [], []
+        for line in lines:
+            try:
+                entry = _entry(line)
+            except InvalidParameterError as error:
+                problems += str(error).split("\n* ")
+            else:
+                entries += [] if entry is None else [entry]
+        if problems:
+            _raise_all([*problems, *_problems(entries)])
+        return cls(tuple(entries))
 
     def __repr__(self) -> str:
         lines = [COLUMNS, *self._cells()]
@@ -355,6 +366,49 @@ class DataDictionary:
         write_atomically(path, text.encode())
 
 
+def _problems(entries: Sequence[ColumnEntry]) -> Iterator[str]:
+    """Yield what is wrong with lines that are read, each with its cure."""
+    names = [entry.name for entry in entries]
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            yield f"The data dictionary has two lines for {name!r}: keep one."
+    for role in ("target", "user"):
+        found = [entry.name for entry in entries if entry.role == role]
+        if len(found) > 1:
+            yield (
+                f"The data dictionary has more than one line with the role {role!r}, "
+                f"{', '.join(map(repr, found))}: keep one, and clear the role of the others."
+            )
+    for entry in entries:
+        if (entry.lower is None) != (entry.upper is None):
+            yield (
+                f"The data dictionary gives one end of the range of {entry.name!r}: give both, or "
+                "none."
+            )
+        elif entry.lower is not None and entry.upper is not None and entry.lower > entry.upper:
+            yield (
+                f"The range of {entry.name!r} in the data dictionary ends before it begins: "
+                "exchange lower and upper."
+            )
+        twice = [value for value in dict.fromkeys(entry.values) if entry.values.count(value) > 1]
+        if twice:
+            yield (
+                f"The values of {entry.name!r} in the data dictionary list "
+                f"{', '.join(map(repr, twice))} more than once: list each value once."
+            )
+
+
+def _raise_all(problems: Sequence[str]) -> None:
+    """Raise one error for all of them, if there are any."""
+    if len(problems) == 1:
+        raise InvalidParameterError(problems[0])
+    if problems:
+        lines = "".join(f"\n* {problem}" for problem in problems)
+        raise InvalidParameterError(
+            f"The data dictionary has {len(problems)} faults, by column or line:{lines}"
+        )
+
+
 def _shown(value: Any) -> str:
     """Return a part of a line as CSV files have it."""
     return "|".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -382,16 +436,31 @@ def _entry(line: Mapping[str, Any]) -> ColumnEntry | None:
             f"{', '.join(map(repr, line))}; one of them must be 'name'."
         )
     role = _text(given["role"]).lower() or "feature"
-    if role not in ROLES:
-        raise InvalidParameterError(
-            f"The role of {name!r} in the data dictionary must be one of {', '.join(ROLES)}, "
-            f"not {role!r}."
-        )
-    kind = _type(name, _text(given["type"]).lower())
+    kind = _type(_text(given["type"]).lower())
     ends = given["lower"], given["upper"]
     if kind in ("", "text") and any(map(_is_date, ends)):
         kind = "date"  # as REDCap says it: text whose validation has dates
-    lower, upper = (_number(name, end, kind) for end in ends)
+    faults = []
+    if role not in ROLES:
+        faults.append(
+            f"The role of {name!r} in the data dictionary must be one of {', '.join(ROLES)}, "
+            f"not {role!r}."
+        )
+    if kind is None:
+        faults.append(
+            f"The type of {name!r} in the data dictionary must be one of {', '.join(TYPES)}, or "
+            f"empty, not {_text(given['type']).lower()!r}."
+        )
+    lower, upper = (_number(end, kind) for end in ends)
+    for end, number in zip(ends, (lower, upper), strict=True):
+        if number is None and _text(end) and kind is not None:
+            must = "dates such as 2024-01-31" if kind == "date" else "numbers"
+            faults.append(
+                f"The range of {name!r} in the data dictionary must be {must}, not {end!r}."
+            )
+    if faults:
+        raise InvalidParameterError("\n* ".join(faults))
+    assert kind is not None
     return ColumnEntry(
         name=name,
         type=kind,
@@ -403,29 +472,17 @@ def _entry(line: Mapping[str, Any]) -> ColumnEntry | None:
     )
 
 
-def _type(name: str, word: str) -> str:
-    for kind, others in TYPES.items():
-        if word == kind or word in others:
-            return kind
-    if word:
-        raise InvalidParameterError(
-            f"The type of {name!r} in the data dictionary must be one of {', '.join(TYPES)}, or "
-            f"empty, not {word!r}."
-        )
-    return ""
+def _type(word: str) -> str | None:
+    """Return the type that a word stands for, "" for none, None where the word is unknown."""
+    found = (kind for kind, others in TYPES.items() if word == kind or word in others)
+    return next(found, None) if word else ""
 
 
-def _number(name: str, value: Any, kind: str) -> float | None:
+def _number(value: Any, kind: str | None) -> float | None:
     text = _text(value)
     if not text:
         return None
-    number = day_number(text) if kind == "date" else _plain_number(text)
-    if number is None:
-        must = "dates such as 2024-01-31" if kind == "date" else "numbers"
-        raise InvalidParameterError(
-            f"The range of {name!r} in the data dictionary must be {must}, not {value!r}."
-        )
-    return number
+    return day_number(text) if kind == "date" else _plain_number(text)
 
 
 def _plain_number(text: str) -> float | None:
@@ -462,10 +519,6 @@ def _is_integer(text: str) -> bool:
 def _bounds(entry: ColumnEntry) -> tuple[float, float] | None:
     if entry.type == "boolean" and entry.lower is None and entry.upper is None:
         return (0.0, 1.0)
-    if (entry.lower is None) != (entry.upper is None):
-        raise InvalidParameterError(
-            f"The data dictionary gives one end of the range of {entry.name!r}: give both, or none."
-        )
     if entry.lower is None or entry.upper is None:
         return None
     return (entry.lower, entry.upper)

@@ -29,13 +29,23 @@ from dpboost._utils.schema_checks import (
     is_date,
     label_range,
     refuse_yaml,
+    values_or_none,
 )
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.schema.data_dictionary import DataDictionary
+from dpboost.schema.declared_types import label_column, typed
 from dpboost.schema.table_check import SchemaCheck, check_labels, check_table, named_columns
 
-__all__ = ["MAX_VALUE_BINS", "Category", "Column", "ResolvedSchema", "Schema", "lightgbm_name"]
+__all__ = [
+    "MAX_VALUE_BINS",
+    "Category",
+    "Column",
+    "DictionarySchema",
+    "ResolvedSchema",
+    "Schema",
+    "lightgbm_name",
+]
 
 _BY_COLUMN = ("bounds", "edges", "categories")
 _PARTS = (*_BY_COLUMN, "integer", "classes", "label_bounds", "max_rows")
@@ -72,7 +82,9 @@ class Schema:
         Values (text, numbers or booleans) of a nominal column. Anything else in that column
         counts as "other". Columns of numbers hold the listed integers themselves, in
         [0, 65535]; columns of text or of pandas' categorical type are read by position in
-        this list. At most 255 get a bin of their own: put the most frequent first.
+        this list. At most 255 get a bin of their own: put the most frequent first. ``None`` or an
+        empty list says that a column of text has values which nobody declares: a fit learns them
+        privately, with a part of a positive delta, as in a data dictionary.
     integer : sequence of column, optional
         Numeric columns that hold whole numbers in floats. Their bins end half-way between whole
         numbers, and there are never more of them than values between the bounds. Columns of
@@ -113,7 +125,7 @@ class Schema:
     max_rows: int | None = None
 
     def __post_init__(self) -> None:
-        checks = {"bounds": interval, "edges": borders_between_bins, "categories": distinct_values}
+        checks = {"bounds": interval, "edges": borders_between_bins, "categories": values_or_none}
         for name, check in checks.items():
             table = by_column(name, getattr(self, name))
             checked = {key: check(f"{name}[{key!r}]", value) for key, value in table.items()}
@@ -167,7 +179,7 @@ class Schema:
         if isinstance(value, (str, os.PathLike)):
             value = cls.or_dictionary(value)
         if isinstance(value, DataDictionary):
-            return _DictionarySchema(**value.schema_parts(), features=value.features)
+            return DictionarySchema(**value.schema_parts(), dictionary=value)
         if isinstance(value, Schema):
             return value
         raise refuse(
@@ -290,7 +302,7 @@ class Schema:
         """
         found = DataDictionary.from_file(path).with_role("target", target)
         parts = found.schema_parts(target)
-        return _DictionarySchema(max_rows=max_rows, **parts, features=found.features)
+        return DictionarySchema(max_rows=max_rows, **parts, dictionary=found)
 
     @classmethod
     def from_public_sample(
@@ -335,6 +347,13 @@ class Schema:
                 parts["label_bounds"] = bounds
         return cls(max_rows=max_rows, **parts)
 
+    def kinds(self) -> tuple[dict[str, Sequence[Category]], set[str], set[str]]:
+        """Return listed categories, numbers and learned categories, as `typed` takes them."""
+        numeric = {*map(str, self.bounds), *map(str, self.edges), *map(str, self.integer)}
+        listed = {str(name): values for name, values in self.categories.items() if values}
+        learned = {str(name) for name, values in self.categories.items() if not values}
+        return dict(listed), numeric, learned
+
     def check(self, X: Any, y: Any = None) -> SchemaCheck:
         """Look at private rows: list everything that will be clipped, dropped, refused or learned.
 
@@ -363,6 +382,10 @@ class Schema:
         """
         columns = list(named_columns(X))
         known = self.resolve([str(name) for name, *_ in columns])
+        columns = [
+            (name, values, "category" if index in known.learned else kind)
+            for index, (name, values, kind) in enumerate(columns)
+        ]
         declared = {
             "bounds": known.bounds,
             "edges": known.edges,
@@ -416,7 +439,7 @@ class Schema:
     def _lines(self) -> list[tuple[str, str, str]]:
         """Return column, part and value of everything that is declared."""
         rows = [
-            (str(key), name, ", ".join(map(_cell, value)))
+            (str(key), name, ", ".join(map(_cell, value)) or "learned privately")
             for name in _BY_COLUMN
             for key, value in getattr(self, name).items()
         ]
@@ -487,6 +510,9 @@ class Schema:
                 position = _position(name, key, position_of, len(names))
                 _declare_once(seen, position, name, f"{names[position]!r} (position {position})")
                 resolved[name][position] = value
+        learned = {key for key, listed in resolved["categories"].items() if not listed}
+        for position in learned:
+            del resolved["categories"][position]
         integer = [_position("integer", key, position_of, len(names)) for key in self.integer]
         for position in integer:
             shown = f"{names[position]!r} (position {position})"
@@ -498,6 +524,7 @@ class Schema:
         return ResolvedSchema(
             feature_names=tuple(names),
             **resolved,
+            learned=frozenset(learned),
             integer=frozenset(integer),
             classes=self.classes,
             label_bounds=self.label_bounds,
@@ -505,22 +532,40 @@ class Schema:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _DictionarySchema(Schema):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DictionarySchema(Schema):
     """What a data dictionary declares: a column that is no feature of it takes no part.
 
     Parameters
     ----------
-    features : tuple of str
+    dictionary : DataDictionary
+        With the roles and types of the columns.
     """
 
-    features: tuple[str, ...]
+    dictionary: DataDictionary
 
     __hash__ = None
 
+    def kinds(self) -> tuple[dict[str, Sequence[Category]], set[str], set[str]]:
+        """Return listed categories, numbers and learned categories, as `typed` takes them."""
+        listed, numeric, learned = super().kinds()
+        return listed, numeric | set(self.dictionary.numbers), learned
+
+    def check(self, X: Any, y: Any = None) -> SchemaCheck:
+        """Look at the features among the columns of a table, as a fit takes them."""
+        table = X.to_pandas() if hasattr(X, "to_pandas") else X
+        if not hasattr(table, "iloc") or not hasattr(table, "columns"):
+            return super().check(X, y)
+        target = self.dictionary.target
+        if y is None and target in table.columns:
+            task = "regression" if self.classes is None and self.label_bounds else "classification"
+            y = label_column(table[target], self.classes, task)
+        features = [name for name in table.columns if name in set(self.dictionary.features)]
+        return super().check(typed(table[features], *self.kinds(), keep_cells=True, guess=False), y)
+
     def resolve(self, feature_names: Sequence[str]) -> ResolvedSchema:
         """Refuse columns that would become features without being declared as such."""
-        known = set(map(lightgbm_name, self.features))
+        known = set(map(lightgbm_name, self.dictionary.features))
         others = [str(name) for name in feature_names if lightgbm_name(name) not in known]
         if others:
             raise InvalidParameterError(
@@ -539,6 +584,8 @@ class ResolvedSchema:
     ----------
     bounds, edges, categories : dict of int to tuple
         As in `Schema`, by position.
+    learned : frozenset of int
+        Columns of text whose categories a fit learns.
     integer : frozenset of int
         Columns of whole numbers: those declared, and those whose type says so where types are
         public by assumption.
@@ -549,6 +596,7 @@ class ResolvedSchema:
     bounds: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     edges: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     categories: Mapping[int, tuple[Category, ...]] = field(default_factory=dict)
+    learned: frozenset[int] = frozenset()
     integer: frozenset[int] = frozenset()
     classes: tuple[Category, ...] | None = None
     label_bounds: tuple[float, float] | None = None

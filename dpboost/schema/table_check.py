@@ -241,7 +241,7 @@ def _check_numbers(
 ) -> list[Finding]:
     numbers = _as_numbers(values)
     if numbers is None:
-        text = "text without declared categories: list them"
+        text = "text of which nothing is declared: list its values, or leave them to be learned"
         if index in declared["bounds"] or index in declared["edges"]:
             text = "text in a column with bounds or edges"
         return [Finding(column=name, what="refused", text=text)]

@@ -13,6 +13,7 @@ from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.loss_choice import choose_loss, start_loss
 from dpboost.training.private_bins import ReleasedBins, release_bins
 from dpboost.training.released_warnings import (
+    empty_classes,
     expected_of,
     warn_after_trees,
     warn_before_trees,
@@ -112,7 +113,10 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         )
     warn_after_trees(grown, seen, classes, request, ledger)
     counted = None if seen is None or n_rows is None else n_rows * seen.weight
-    expected = expected_of(seen, classes, weighted=setting.weighted)
+    expected = [
+        *expected_of(seen, classes, weighted=setting.weighted),
+        *empty_classes(seen, classes if request.privacy.schema.classes is not None else ()),
+    ]
     return fitted_model(
         grown,
         setting,

@@ -135,10 +135,17 @@ def users_of(
 
 def check_users(user_ids: Any, privacy: PrivacyRequest, owner: str) -> None:
     """Raise unless users and how many rows of each take part are given together."""
-    if (user_ids is None) != (privacy.rows_per_user is None):
+    if user_ids is not None and privacy.rows_per_user is None:
         raise InvalidParameterError(
-            f"{owner} protects users where rows_per_user says how many rows of each take part "
-            "and fit(..., user_ids=...) whose row each one is: give both or none."
+            "user_ids, or a column with the role 'user' in the data dictionary, says whose row "
+            f"each one is, and {owner}(rows_per_user=None) not how many rows of each user take "
+            "part: give both or none. A column that protects no users has the role 'ignore'."
+        )
+    if user_ids is None and privacy.rows_per_user is not None:
+        raise InvalidParameterError(
+            f"{owner} protects users, rows_per_user={privacy.rows_per_user}, and nothing says "
+            "whose row each one is: give both or none. fit(..., user_ids=...) says it, or a column "
+            "of X with the role 'user' in the data dictionary."
         )
 
 

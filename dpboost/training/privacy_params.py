@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
+from dpboost._utils.interface import worded
 from dpboost._utils.validation import (
     InvalidParameterError,
     check_choice,
@@ -37,7 +38,7 @@ from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.recording import Replaying, current
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Given, PublicFacts, Recipe
-from dpboost.schema import Schema
+from dpboost.schema import DictionarySchema, Schema
 from dpboost.training.objective import Objective
 from dpboost.training.public_schema import ASSUMPTIONS
 
@@ -223,11 +224,12 @@ class PrivacyRequest:
     @property
     def declared(self) -> str:
         """Names of the parts of the schema that the user declares, for the report."""
-        given = [
-            part.name
-            for part in fields(Schema)
-            if getattr(self.schema, part.name) not in (None, {}, ())
-        ]
+        values = {part.name: getattr(self.schema, part.name) for part in fields(Schema)}
+        if not any(values["categories"].values()):
+            values["categories"] = {}
+        given = [name for name, value in values.items() if value not in (None, {}, ())]
+        if isinstance(self.schema, DictionarySchema) and self.schema.dictionary.types_alone:
+            given.append("column types")
         return ", ".join(given) or "nothing"
 
     @property
@@ -330,7 +332,11 @@ def warn_of_terms(
     if getattr(schema, idle) is not None:
         meant = "classifier" if kind == "regression" else "regressor"
         warn_user(
-            f"Schema({idle}=...) has no effect on a {kind}: leave it out, or use a {meant}.",
+            worded(
+                f"Schema({idle}=...) has no effect on a {kind}: leave it out, or use a {meant}.",
+                f"What the schema says of the target ({idle}) has no effect on a {kind}: leave it "
+                "out, or give --task the other task.",
+            ),
             ParameterWarning,
         )
 
@@ -384,11 +390,11 @@ def warn_of_budget(
         digits = 1 - math.floor(math.log10(enough))
         enough = math.ceil(enough * 10**digits) / 10**digits
         warn_user(
-            f"epsilon={privacy.epsilon:g} cannot work for recipe={recipe!r} with these trees, "
+            f"epsilon={privacy.epsilon:g} cannot work for the recipe {recipe!r} with these trees, "
             f"however many rows there are: the standard deviation of the noise of a leaf is "
             f"{times:.2g} times the whole range of leaf values. It is below that range from "
             f"epsilon={enough:g} on, and a useful model takes several times as much. "
-            "recipe='best' has noise that shrinks with the number of rows.",
+            "The recipe 'best' has noise that shrinks with the number of rows.",
             ParameterWarning,
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpboost._utils.interface import worded
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.data.feature_bins import EdgeBins
@@ -174,7 +175,7 @@ def complete_schema(
     lists = {
         position: tuple(values)
         for position, values in (assumed_categories or {}).items()
-        if position not in schema.categories
+        if position not in {*schema.categories, *schema.learned}
     }
     if lists:
         assumed.append("category lists")
@@ -332,9 +333,10 @@ def check_learnable(
     if task != "regression" and schema.classes is None and "classes" not in assume_public:
         raise InvalidParameterError(
             f"With {why} the class labels cannot be learned privately: declare them with "
-            f"Schema(classes=...){allow}, or let assume_public name 'classes'."
+            f"{worded('Schema(classes=...)', 'values of the target in the schema')}{allow}"
+            + worded(", or let assume_public name 'classes'.", ".")
         )
-    listed = set() if "categories" in assume_public else columns.categorical
+    listed = schema.learned if "categories" in assume_public else columns.categorical
     positions = sorted({*listed, *nominal} - set(schema.categories))
     if not positions:
         return
@@ -344,11 +346,12 @@ def check_learnable(
             ", or let assume_public name 'categories', where the lists of the column types are "
             "public knowledge"
         )
+    cure = worded(cure, "")
     raise InvalidParameterError(
         f"A list of categories is made of rows, and with {why} it cannot be learned privately. "
         f"Undeclared: {_some([schema.feature_names[position] for position in positions])}. "
-        "Declare them with Schema(categories=...) or as values in the data dictionary"
-        f"{allow}{cure}."
+        f"Declare them {worded('with Schema(categories=...) or ', '')}as values in the data "
+        f"dictionary{allow}{cure}."
     )
 
 
@@ -363,8 +366,11 @@ def _warn_of_classes(classes: Sequence[Any]) -> None:
     """Say which labels are published."""
     warn_user(
         f"The set of class labels is taken as public and is part of the model: {_some(classes)}. "
-        "Declare it, schema=Schema(classes=...), or have it learned with part of the budget: "
-        "leave 'classes' out of assume_public.",
+        + worded(
+            "Declare it, schema=Schema(classes=...), or have it learned with part of the budget: "
+            "leave 'classes' out of assume_public.",
+            "Declare it, the values of the target in the schema.",
+        ),
         AssumedPublicWarning,
     )
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.interface import worded
 from dpboost._utils.warnings import warn_user
 from dpboost.data.feature_bins import AffineBins
 from dpboost.growing.growth import Grown
@@ -72,21 +73,17 @@ def warn_of_labels(seen: SeenRows, classes: Sequence[Any], *, declared: bool) ->
         Whether the user has declared them.
     """
     if seen.some_take_no_part:
-        cure = "declare all of them, spelled and typed as in y" if declared else "declare them"
+        cure = "declare all of them, spelled and typed as in " + worded("y", "the target")
+        cure = cure if declared else "declare them"
+        where = worded("schema=Schema(classes=...)", "the values of the target in the schema")
         warn_user(
             f"Rows with other labels than {listed(classes)} take no part, and the released "
             f"numbers say that there are some: more than {SURE:g} standard deviations of their "
-            f"noise. If these are not all classes, {cure}: schema=Schema(classes=...).",
+            f"noise. If these are not all classes, {cure}: {where}.",
             ParameterWarning,
         )
     if declared:
-        empty = [position for position in seen.empty_classes if position < len(classes)]
-        _warn_of(
-            within_noise(
-                [classes[position] for position in empty],
-                [seen.noise_stddevs[position] for position in empty],
-            )
-        )
+        _warn_of(empty_classes(seen, classes))
 
 
 def _first(names: Sequence[str]) -> str:
@@ -134,8 +131,8 @@ def warn_of_settings(facts: PublicFacts, recipe: Recipe) -> None:
     rules = " and ".join(f"{name}={getattr(rule, name):g}" for name in names)
     warn_user(
         f"Settings that cost accuracy under privacy: {settings}, because "
-        f"{' and '.join(reasons)}. For this budget and number of rows recipe={recipe.name!r} takes "
-        f"{rules}: leave out what comes from a model without noise.",
+        f"{' and '.join(reasons)}. For this budget and number of rows the recipe "
+        f"{recipe.name!r} takes {rules}: leave out what comes from a model without noise.",
         ParameterWarning,
     )
 
@@ -257,8 +254,9 @@ def _lines(
             yield (
                 f"Most values of {_first(at)} lie at an end of the declared range, or beyond it, "
                 "where they are clipped. Correct the ranges by the codebook: "
-                "schema=Schema(bounds=...), or lower and upper in the data dictionary; leave them "
-                "as they are if the values really lie there."
+                + worded("schema=Schema(bounds=...), or ", "")
+                + "lower and upper in the data dictionary; leave them as they are if the values "
+                "really lie there."
             )
     empty = [
         repr(names[position])
@@ -268,16 +266,17 @@ def _lines(
     if empty:
         yield (
             f"No value of {_first(empty)} has enough rows to be learned, so that all of them "
-            'count as "other". Declare the values, schema=Schema(categories=...), or leave the '
-            "columns out."
+            'count as "other". Declare the values'
+            + worded(", schema=Schema(categories=...), or", " in the data dictionary, or")
+            + " leave the columns out."
         )
     bounds = declared.label_bounds
     if bounds is not None and seen is not None and _start_at_an_end(bounds, completed, seen, loss):
         yield (
             f"The mean of the labels lies at an end of the label bounds {bounds[0]:g} to "
             f"{bounds[1]:g}; labels beyond them are clipped. Correct them by the codebook: "
-            "schema=Schema(label_bounds=...), or lower and upper of the target in the data "
-            "dictionary."
+            + worded("schema=Schema(label_bounds=...), or ", "")
+            + "lower and upper of the target in the data dictionary."
         )
 
 
@@ -381,10 +380,28 @@ def expected_of(seen: SeenRows | None, classes: Sequence[Any], *, weighted: bool
         lines.append(
             f"Few rows of class {listed([name for name, _ in few])}: about {counts} by the "
             f"released count, less than {ENOUGH_OF_CLASS}. Expect probabilities that rank it less "
-            "well than without privacy, and predict() to return it seldom or never. Rank by "
-            f"predict_proba, raise epsilon, or join like classes: {_CLASSES} has measured figures."
+            "well than without privacy, and predictions to name it seldom or never. Rank by the "
+            f"probabilities, raise epsilon, or join like classes: {_CLASSES} has measured figures."
         )
     return lines
+
+
+def empty_classes(seen: SeenRows | None, declared: Sequence[Any]) -> list[str]:
+    """Return a line on declared classes without a released size beyond noise, if any.
+
+    Parameters
+    ----------
+    seen : SeenRows or None
+        Released; None where nothing was released yet.
+    declared : sequence
+        Declared classes, in the order of the sizes; empty where none are.
+    """
+    positions = [] if seen is None else [k for k in seen.empty_classes if k < len(declared)]
+    if seen is None or not positions:
+        return []
+    return within_noise(
+        [declared[k] for k in positions], [seen.noise_stddevs[k] for k in positions]
+    )
 
 
 def within_noise(classes: Sequence[Any], noise_stddevs: Sequence[float]) -> list[str]:
@@ -403,8 +420,12 @@ def within_noise(classes: Sequence[Any], noise_stddevs: Sequence[float]) -> list
     return [
         f"The released count of class {listed(classes)} is within {SURE:g} standard deviations of "
         f"its noise ({_about(rows)} rows): too few rows to be learned at this epsilon, or a label "
-        "that is spelled or typed otherwise in y. Check Schema(classes=...), or that dpboost.train "
-        f"has labels 0 to num_class - 1; if it is right, raise epsilon: {_CLASSES}."
+        "that is spelled or typed otherwise in "
+        + worded(
+            "y. Check Schema(classes=...), or that dpboost.train has labels 0 to num_class - 1; ",
+            "the target. Check its values in the schema; ",
+        )
+        + f"if it is right, raise epsilon: {_CLASSES}."
     ]
 
 

@@ -199,3 +199,21 @@ def test_a_short_form_judges_only_what_it_has_measured():
     ]
     assert [each.word for each in judged(claims, rows)] == ["undecided", "not measured"]
     assert [each.word for each in judged(claims, rows, only_measured=True)] == ["undecided"]
+
+
+def test_help_of_a_run_gives_no_time_that_is_not_that_of_the_whole(tmp_path, monkeypatch, capsys):
+    import urllib.request
+
+    from benchmarks.harness.describe import _time
+    from benchmarks.harness.results import Results
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a description fetches nothing")
+
+    monkeypatch.setattr(urllib.request, "urlopen", refuse)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("DPBOOST_DATA", raising=False)
+    assert main(["run", "few-rows", "--help", "--output", str(tmp_path)]) == 0
+    assert "Time: not known: no results of the full form are stored" in capsys.readouterr().out
+    stopped = Results(rows=(), facts={"seconds": "0 since it went on"})
+    assert _time(stopped) == "not known: the full form was run in several parts, or was not timed"

@@ -70,7 +70,7 @@ RAW = {
         "dpboost.rows.column_scores",
         "dpboost.growing.class_selectors",
         # A method of pandas.
-        "dpboost.data.declared_types",
+        "dpboost.schema.declared_types",
     },
 }
 # Private names in rooms that hold handles, and names that are put together at run time ("?").

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import lightgbm
@@ -649,3 +650,108 @@ def test_what_may_be_spent_is_said_once(folder, tmp_path, capsys, given, message
     data, model = str(folder / "data.csv"), str(tmp_path / "model.txt")
     assert main(["fit", data, *given, "-o", model]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_report_with_a_budget_lists_its_lines(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 90, 800)
+    table = pd.DataFrame({"age": age, "out": np.where(age > 40, "yes", "no")})
+    table.to_csv("data.csv", index=False)
+    lines = "name,type,lower,upper,values,role\n"
+    Path("d.csv").write_text(f"{lines}age,integer,0,120,,\nout,category,,,no|yes,target\n")
+    Path("other.csv").write_text(f"{lines}dose,number,0,1,,\nout,category,,,no|yes,target\n")
+    assert main(["budget", "b.budget", "--epsilon", "3", "--delta", "1e-6"]) == 0
+    spend = ["--budget", "b.budget", "--fraction", "1/2"]
+    assert main(["fit", "data.csv", "--schema", "d.csv", *spend, "-o", "m.txt"]) == 0
+    capsys.readouterr()
+    assert main(["report", "m.txt", "--budget", "b.budget", "--html", "r.html"]) == 0
+    text = capsys.readouterr().out
+    assert "The budget: epsilon = 3, delta = 1e-06 for everything; all lines" in text
+    assert "DPBoostClassifier" in text
+    assert "The budget: epsilon = 3" in Path("r.html").read_text("utf-8")
+    ask = ["report", "m.txt", "--certificate", "c.json", "--schema"]
+    assert main([*ask, "d.csv"]) == 0
+    assert main([*ask, "other.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "age" in said
+    assert "dose" in said
+
+
+def test_dates_are_asked_about(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("since,age\n2024-01-01,3\n2024-02-01,4\n")
+    assert main(["schema", "data.csv", "-o", "d.csv"]) == 0
+    assert "since: dates by their cells" in capsys.readouterr().err
+
+
+def test_an_unknown_target_is_told_with_the_columns_of_text(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("ward,age\na,3\nb,4\n")
+    Path("d.csv").write_text(
+        "name,type,lower,upper,values,role\nward,text,,,,\nage,integer,0,9,,\n"
+    )
+    assert main(["fit", "data.csv", "--schema", "d.csv", "--epsilon", "1", "-o", "m.txt"]) == 2
+    said = capsys.readouterr().err
+    assert "--target COLUMN, or a line the role 'target'" in said
+    assert "ward: is text" in said
+
+
+def test_messages_of_commands_have_no_words_of_python(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(0, 90, 3000), "out": "no"})
+    table.loc[:9, "out"] = "yes"
+    table.to_csv("data.csv", index=False)
+    Path("d.csv").write_text(
+        "name,type,lower,upper,values,role\nage,integer,500,900,,\nout,category,,,no|yes,target\n"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main(["fit", "data.csv", "--schema", "d.csv", "--epsilon", "1", "-o", "m.txt"]) == 0
+    said = capsys.readouterr()
+    assert "within 3 standard deviations" in said.err
+    assert "lie at an end of the declared range" in said.err
+    for word in ("Schema(", "schema=", "dpboost.train", "recipe="):
+        assert word not in said.err + said.out
+
+
+def test_warnings_of_arithmetic_do_not_reach_whoever_types_commands(monkeypatch, capsys):
+    def run(options):
+        print(np.array([np.inf]) - np.inf)
+
+    monkeypatch.setattr(COMMANDS["budget"], "run", run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main(["budget", "b.budget"]) == 0
+    said = capsys.readouterr()
+    assert "nan" in said.out
+    assert said.err == ""
+
+
+def test_a_look_at_rows_finds_the_same_in_python(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "id": [f"x{row}" for row in range(200)],
+            "age": rng.integers(0, 90, 200),
+            "ward": rng.choice(["a", "b", "c"], 200),
+            "unit": rng.choice(["p", "q"], 200),
+            "cost": [" " if row % 9 == 0 else str(row) for row in range(200)],
+            "out": rng.choice(["no", "yes"], 200),
+        }
+    )
+    table.to_csv("data.csv", index=False)
+    Path("d.csv").write_text(
+        "name,type,lower,upper,values,role\nid,text,,,,ignore\nage,integer,0,60,,\n"
+        "ward,category,,,a|b,\nunit,category,,,,\ncost,number,0,100,,\n"
+        "out,category,,,no|yes,target\n"
+    )
+    assert main(["check", "data.csv", "--schema", "d.csv"]) == 0
+    found = dpboost.Schema.from_data_dictionary("d.csv").check(table)
+    assert capsys.readouterr().out == f"{found}\n"
+    assert {(each.column, each.what) for each in found.findings} == {
+        *(("age", "clipped"), ("ward", "other"), ("unit", "learned")),
+        *(("cost", "missing"), ("cost", "clipped")),
+    }

@@ -9,8 +9,8 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.table_files import read_file
-from dpboost.data.declared_types import label_column, typed
-from dpboost.schema import Schema, schema_template
+from dpboost.schema import schema_template
+from dpboost.schema.declared_types import label_column, typed
 
 DAYS = (pd.Timestamp("2024-03-01") - pd.Timestamp("1970-01-01")).days
 
@@ -127,7 +127,5 @@ def test_blanks_around_categories_and_classes_do_not_count():
     found = typed(table, {"ward": ["eyes", "surgery"]}, set())["ward"]
     assert found.tolist()[:2] == ["eyes", "surgery"]
     assert pd.isna(found[2])
-    labels = label_column(
-        pd.Series(["no ", "yes"]), Schema(classes=["no", "yes"]), "classification"
-    )
+    labels = label_column(pd.Series(["no ", "yes"]), ["no", "yes"], "classification")
     assert labels.tolist() == ["no", "yes"]

@@ -206,7 +206,10 @@ def test_arrow_types_that_are_no_table_of_numbers_are_refused():
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     for X, message in (
         (pa.table({"day": pa.array([1], pa.timestamp("s"))}), "'day' .* timestamp.*Schema"),
-        (pa.table({"at": pa.array([1], pa.time32("s")), "a": [[1]]}), "2 columns.*[\\s\\S]*'a'"),
+        (
+            pa.table({"at": pa.array([1], pa.time32("s")), "a": [[1]]}),
+            "X has col[\\s\\S]*'a'",
+        ),
         (pa.table({"a": [[1]]}), "'a' .* list"),
         (pa.table({"a": [{"b": 1}]}), "'a' .* struct"),
         (pa.array([1]), "Expected 2D array, got 1D"),

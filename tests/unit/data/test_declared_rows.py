@@ -15,6 +15,7 @@ from dpboost import (
     ParameterWarning,
     Schema,
     Transcript,
+    cv,
     evaluate,
     replay,
     train,
@@ -175,14 +176,59 @@ def test_what_does_not_fit_is_said_in_the_words_of_python(path, change, message)
 
 
 def test_a_table_that_no_dictionary_can_divide_is_refused(path):
-    data = table().drop(columns=["cost"])
-    whole = DICTIONARY.replace("cost,number,0,9000,,\n", "")
-    path.write_text(whole.replace("ward,category", "ward,number"))
-    data["ward"] = 1.0
-    rows = data.drop(columns=["outcome", "note", "patient"])
-    with pytest.raises(InvalidParameterError, match="no features of the data dictionary: more"):
+    rows = np.zeros((20, 3))
+    with pytest.raises(InvalidParameterError, match="no features of the data dictionary: Column_0"):
         train({"objective": "regression", "schema": Schema.from_data_dictionary(path)},
-              Dataset(rows, data["stays"].to_numpy(float)), 2)  # fmt: skip
+              Dataset(rows, rows[:, 0]), 2)  # fmt: skip
+
+
+def test_a_schema_of_a_dictionary_knows_its_roles(path):
+    data = table()
+    schema = Schema.from_data_dictionary(path)
+    assert repr(schema).startswith(("Schema(", "<Schema "))
+    model = estimator(schema).fit(data)
+    by_path = estimator(path).fit(data)
+    assert model.booster_.feature_name() == by_path.booster_.feature_name() == FEATURES
+    assert model.booster_.model_to_string() == by_path.booster_.model_to_string()
+    own = [(found.column, found.what) for found in schema.check(data).findings]
+    assert own
+    assert {name for name, what in own if what == "refused"} == set()
+
+
+def test_cross_validation_takes_the_features_of_a_dictionary(tmp_path):
+    text = DICTIONARY.replace("patient,text,,,,user\n", "").replace("no|yes", "0|1")
+    path = tmp_path / "dictionary.csv"
+    path.write_text(text)
+    data = table().drop(columns=["patient"])
+    labels = (data.pop("outcome") == "yes").astype(int)
+    params = {"objective": "binary", "schema": str(path), "verbosity": -1, "epsilon": 8}
+    found = cv(params, Dataset(data, labels), 2, nfold=2)
+    assert any(name.endswith("-mean") for name in found)
+
+
+def test_categories_left_open_in_a_schema_are_learned_as_in_a_dictionary(tmp_path):
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(
+        {"ward": rng.choice(["eyes", "surgery"], 2000), "dose": rng.uniform(size=2000)}
+    )
+    y = (data["ward"] == "eyes").astype(int).to_numpy()
+    (tmp_path / "open.json").write_text(
+        '{"categories": {"ward": null}, "bounds": {"dose": [0, 1]}}'
+    )
+    for schema in (
+        Schema(categories={"ward": None}, bounds={"dose": (0, 1)}),
+        {"categories": {"ward": []}, "bounds": {"dose": (0, 1)}},
+        tmp_path / "open.json",
+    ):
+        model = DPBoostClassifier(epsilon=4.0, n_estimators=5, schema=schema, verbosity=-1)
+        model.fit(data, y)
+        assert set(model.schema_.categories[0]) == {"eyes", "surgery"}
+        assert "categories" in model.privacy_report_.facts["learned"]
+        assert model.score(data, y) > 0.9
+    with pytest.raises(InvalidParameterError, match="ward.*delta|delta.*ward"):
+        model.set_params(delta=0.0).fit(data, y)
+    with pytest.raises(InvalidParameterError, match="'dose' to be learned, but X holds numbers"):
+        DPBoostClassifier(schema=Schema(categories={"dose": None})).fit(data[["dose"]], y)
 
 
 def test_train_reads_a_dictionary_and_its_transcript_needs_no_file(tmp_path):

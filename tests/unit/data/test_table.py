@@ -462,9 +462,7 @@ def test_one_error_names_every_column_that_cannot_be_read():
         }
     )
     schema = {"categories": {"code": ["a", "b"]}, "bounds": {"kind": (0, 1)}}
-    with pytest.raises(
-        InvalidParameterError, match="X has 5 columns that cannot be read:"
-    ) as caught:
+    with pytest.raises(InvalidParameterError, match="X has columns that cannot be read:") as caught:
         read_table(X, schema=schema)
     lines = str(caught.value).splitlines()[1:]
     assert [line.split("'")[1] for line in lines] == ["job", "day", "size", "code", "kind"]

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpboost
@@ -84,6 +85,7 @@ def test_the_schema_refuses_what_misses_a_part(model, group):
     less = {name: part for name, part in record.items() if name != group}
     # Certificates of version 0.1.0 do not have these.
     later = {"accounting", "data", "approval", "meaning_of_the_budget", "scores", "asked_for"}
+    later.add("scores_outside_the_budget")
     assert valid(less, schema()) == (group in later)
     assert not valid({**record, group: 3}, schema())
     assert not valid({**record, "more": ""}, schema())
@@ -345,3 +347,66 @@ def test_a_model_in_a_budget_has_a_guarantee_of_its_own_and_names_its_scores():
     alone = dpboost.DPBoostClassifier(schema=known, n_estimators=3, verbosity=-1).fit(X, y)
     assert alone.privacy_report_.own == alone.privacy_report_.total
     assert "no budget" in alone.privacy_report_.certificate()["utility_and_bias"]
+
+
+def test_a_budget_of_gaussian_noise_has_the_bounds_of_its_mu():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(600, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+    known = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    model = dpboost.DPBoostClassifier(schema=known, n_estimators=3, verbosity=-1)
+    budget = dpboost.Budget(epsilon=3, delta=1e-6)
+    model.fit(X, y, budget=budget, fraction=0.5)
+    found = model.privacy_report_.certificate(model=model)["meaning_of_the_budget"]
+    whole = dpboost.explain_epsilon(recipe="best", budget=budget, fraction=1)
+    assert found["true_positives_at_5_percent_false"] == pytest.approx(
+        whole.true_positives(0.05), rel=1e-3
+    )
+    pair = dpboost.explain_epsilon(3, 1e-6)
+    assert found["true_positives_at_5_percent_false"] < 0.5 * pair.true_positives(0.05)
+    page = model.privacy_report_.certificate_to_html(model=model)
+    assert f"by mu = {whole.mu:.4g}" in page
+    mixed = dpboost.Budget(epsilon=3, delta=1e-6, pure_epsilon=1)
+    model.fit(X, y, budget=mixed, fraction=0.5)
+    found = model.privacy_report_.certificate(model=model)["meaning_of_the_budget"]
+    assert found["true_positives_at_5_percent_false"] == pytest.approx(
+        pair.true_positives(0.05), rel=1e-3
+    )
+    assert "by epsilon and delta" in model.privacy_report_.certificate_to_html(model=model)
+
+
+def test_scores_outside_the_budget_are_added_up():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(600, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+    known = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    model = dpboost.DPBoostClassifier(schema=known, n_estimators=3, verbosity=-1).fit(X, y)
+    scores = []
+    for epsilon in (0.5, 1.5):
+        own = dpboost.Budget(epsilon=epsilon, delta=0)
+        scores.append(dpboost.evaluate(model, X, y, budget=own, fraction=1))
+    record = model.privacy_report_.certificate(model=model, scores=scores)
+    assert record["scores_outside_the_budget"] == {"evaluations": 2, "epsilon": 2.0, "delta": 0.0}
+    assert valid(record, schema())
+    page = model.privacy_report_.certificate_to_html(model=model, scores=scores)
+    text = re.sub("<[^>]*>", "", page)
+    assert "2 evaluations: epsilon = 2" in text
+    assert "everything together has epsilon = 3" in text
+    assert model.privacy_report_.certificate(model=model)["scores_outside_the_budget"] is None
+
+
+def test_what_was_declared_is_said_in_words(tmp_path):
+    lines = "name,type,lower,upper,values,role\nage,integer,0,120,,\nweight,number,,,,\n"
+    (tmp_path / "d.csv").write_text(f"{lines}ward,category,,,,\nout,category,,,0|1,target\n")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(0, 90, 600), "weight": rng.uniform(size=600)})
+    table["ward"] = rng.choice(["x", "y"], 600)
+    table["out"] = (table["age"] > 40).astype(int)
+    model = dpboost.DPBoostClassifier(
+        schema=tmp_path / "d.csv", n_estimators=3, verbosity=-1, assume_public=()
+    )
+    text = " ".join(str(model.fit(table).privacy_report_).split())
+    assert (
+        "Declared public by the user: ranges of columns, which columns hold whole numbers, class "
+        "labels, column types. Estimated from the rows with part of the budget: categories"
+    ) in text

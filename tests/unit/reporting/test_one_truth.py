@@ -200,7 +200,11 @@ def test_the_meaning_is_that_of_the_model_by_itself(case):
     whole = record["meaning_of_the_budget"]
     assert (whole is None) == (report.own == report.total)
     if whole is not None:
-        terms = {"epsilon": report.total[0], "delta": report.total[1]}
+        # An account that counts in mu does so for everything under the budget.
+        measured = {line["measure"]: line for line in report.budget["accounts"]}
+        mu = math.sqrt(Fraction(measured["mu squared"]["capacity"]))
+        assert mu > report.mu
+        terms = {"epsilon": report.total[0], "delta": report.total[1], "mu": mu}
         assert whole["true_positives_at_5_percent_false"] == best_true_positive_rate(0.05, **terms)
         assert whole["membership_advantage"] > meaning["membership_advantage"]
 
@@ -395,7 +399,7 @@ def test_every_field_is_that_of_the_ledger(case):
     assert set(record) == {
         *("identity", "claim", "accounting", "meaning", "meaning_of_the_budget", "conditions"),
         *("correctness", "trust_model", "outside_the_guarantee", "utility_and_bias", "scores"),
-        *("data", "approval", "life", "asked_for"),
+        *("data", "approval", "life", "asked_for", "scores_outside_the_budget"),
     }
     assert set(record["identity"]) == {
         *("library", "version", "build_sha256", "recipe", "issued", "model_sha256"),
@@ -417,6 +421,7 @@ def test_identity_conditions_and_trust_are_those_of_the_fit(case):
 def test_every_group_of_a_certificate_says_where_it_is_asked_for(case):
     items = {line["item"].partition(".")[0] for line in case.certificate["asked_for"]}
     own = {"meaning_of_the_budget": "meaning", "scores": "utility_and_bias", "asked_for": "claim"}
+    own["scores_outside_the_budget"] = "utility_and_bias"
     assert {own.get(name, name) for name in case.certificate} == items
     for line in ASKED:
         assert line.words in case.page

@@ -219,7 +219,7 @@ def test_a_category_without_values_is_left_to_the_fit():
         "name,type,values,role\na,category,,\nb,category,x|y,\n"
     )
     assert dictionary.learned == ("a",)
-    assert dictionary.schema_parts()["categories"] == {"b": ("x", "y")}
+    assert dictionary.schema_parts()["categories"] == {"a": (), "b": ("x", "y")}
 
 
 @pytest.mark.parametrize("mark", ["{}", '"{}",,,'])
@@ -251,3 +251,23 @@ def test_a_command_may_name_target_and_user():
     assert (found.target, found.user_column) == ("smoker", "note")
     assert {"patient", "smoker", "note"}.isdisjoint(found.features)
     assert "outcome" in found.features
+
+
+def test_all_faults_of_a_dictionary_are_one_message():
+    text = (
+        "name,type,lower,upper,values,role\n"
+        "a,numbr,0,1,,featur\n"
+        "b,number,0,,,\n"
+        "c,number,5,1,,target\n"
+        "d,category,,,x|x,target\n"
+        "e,integer,zero,1,,\n"
+        "b,number,0,1,,\n"
+    )
+    with pytest.raises(InvalidParameterError) as caught:
+        DataDictionary.from_csv_text(text)
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("The data dictionary has 8 faults")
+    for part in ("'numbr'", "'featur'", "one end of the range of 'b'", "two lines for 'b'"):
+        assert sum(part in line for line in lines) == 1
+    for part in ("range of 'c'", "values of 'd'", "'zero'", "'c', 'd'"):
+        assert sum(part in line for line in lines) == 1

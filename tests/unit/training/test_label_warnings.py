@@ -225,3 +225,14 @@ def test_what_is_expected_depends_on_released_numbers_alone():
     assert "about 640" in few
     assert "class 'b': about 80" in rare
     assert expected_of(None, ["a", "b"], weighted=False) == []
+
+
+def test_the_report_of_a_rare_class_within_noise_says_what_to_expect():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(5000, 1))
+    y = np.zeros(5000, dtype=int)
+    y[:57] = 1
+    schema = {"bounds": {0: (0, 1)}, "classes": [0, 1]}
+    model = DPBoostClassifier(epsilon=1.0, schema=schema, verbosity=-1).fit(X, y)
+    text = " ".join(str(model.privacy_report_).split())
+    assert "What to expect The released count of class 1 is within 3 standard deviations" in text

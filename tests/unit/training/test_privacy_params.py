@@ -147,7 +147,7 @@ def paper(recipe, epsilon, **options):
 @pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
 def test_a_budget_whose_leaves_are_noise_warns_and_names_an_epsilon(recipe, neighbors):
     (message,) = told(paper(recipe, 0.25, neighbors=neighbors).fit, X, Y)
-    assert message.startswith(f"epsilon=0.25 cannot work for recipe={recipe!r}")
+    assert message.startswith(f"epsilon=0.25 cannot work for the recipe {recipe!r}")
     named = float(re.search(r"from epsilon=(\S+) on", message)[1])
     assert told(paper(recipe, named, neighbors=neighbors).fit, X, Y) == []
     assert len(told(paper(recipe, 0.9 * named, neighbors=neighbors).fit, X, Y)) == 1

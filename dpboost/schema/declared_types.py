@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from dpboost._utils.schema_checks import column_in_days, is_date
-from dpboost.data.columns import is_text
-from dpboost.schema import Schema
 
 #: What a cell of a column of numbers may say instead of 1 and 0.
 _WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
+
+
+def is_text(column: Any) -> bool:
+    """Return whether a Series has a type that needs a list of categories: text or objects."""
+    dtype = column.dtype
+    return str(dtype).removeprefix("large_").startswith(("object", "str"))  # lists and structs too
 
 
 def typed(
@@ -129,11 +133,10 @@ def _guess(column: Any) -> Any:
     return numbers.astype("Int64") if whole else numbers
 
 
-def label_column(y: Any, schema: Schema, task: str) -> Any:
+def label_column(y: Any, classes: Sequence[Any] | None, task: str) -> Any:
     """Return labels of the type of the declared classes, or numbers."""
     if task == "regression":
         return typed(y.to_frame("target"), {}, {"target"})["target"].to_numpy()
-    classes = schema.classes
     if classes is not None and all(isinstance(label, str) for label in classes):
         return y.map(_stripped).astype(str).to_numpy(dtype=object)
     if classes is not None:

@@ -1,0 +1,32 @@
+"""The interface in use: messages have the words of Python, or those of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_IS_COMMAND_LINE = ContextVar("is_command_line", default=False)
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """Have messages say options and lines of a data dictionary, in the place of Python."""
+    token = _IS_COMMAND_LINE.set(True)
+    try:
+        yield
+    finally:
+        _IS_COMMAND_LINE.reset(token)
+
+
+def worded(python: str, command: str) -> str:
+    """Return the words of the interface in use.
+
+    Parameters
+    ----------
+    python : str
+        For whoever calls functions.
+    command : str
+        For whoever types commands.
+    """
+    return command if _IS_COMMAND_LINE.get() else python
