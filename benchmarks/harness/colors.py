@@ -53,6 +53,8 @@ _ALSO = {
     "ID3": "#34495e",
     "without noise": "#34495e",
     "truth": "#000000",
+    "drawn": "#7f3c8d",
+    "small leaves": "#e73f74",
     "decay": "#1f77b4",
     "uniform": "#ff7f0e",
     "100% of the rows": "#1f77b4",

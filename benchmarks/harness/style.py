@@ -221,8 +221,16 @@ def _line(
         label=method,
     )
     if (halves > 0).any():
+        # A band that fills its panel says nothing that its absence does not, and hides the others.
+        seen = np.inf if panel.limits is None else panel.limits[1] - panel.limits[0]
         axes.fill_between(
-            positions, means - halves, means + halves, color=own, alpha=_BAND, linewidth=0
+            positions,
+            means - halves,
+            means + halves,
+            where=halves < seen,
+            color=own,
+            alpha=_BAND,
+            linewidth=0,
         )
     ends.names.append((float(means[-1]), method, own))
 
