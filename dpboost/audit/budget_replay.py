@@ -96,7 +96,7 @@ def replay_budget(
             found = weigh(own, other, ledger, violations)
             violations += check_ledger(found, ledger, group)
             account = "pure" if ledger.accountant.privacy_measure == "epsilon" else "Gaussian"
-            whole = budget.whole(ledger.accountant)
+            whole = budget.total(ledger.accountant)
             cost = sum(entry.cost for entry in found) / float(whole)
             measured[account] = measured.get(account, 0.0) + cost
             failed = _failure(own, other, budget)

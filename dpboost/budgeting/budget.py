@@ -234,8 +234,8 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             return tuple(self._records.lines)
 
     @property
-    def left(self) -> dict[str, Fraction]:
-        """What is left of each account, as a fraction of it."""
+    def remaining(self) -> dict[str, Fraction]:
+        """What remains of each account, as a fraction of it."""
         paid = spent(self.lines, self._overlap)
         return {name: 1 - paid.get(name, Fraction(0)) for name in self._accounts()}
 
@@ -408,7 +408,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             least_delta=self._delta - self.failure_delta(fraction),
         )
 
-    def whole(self, accountant: Accountant) -> PrivacyCost:
+    def total(self, accountant: Accountant) -> PrivacyCost:
         """Return what there is of an account in the unit of an accountant, for what is protected.
 
         Parameters
@@ -502,7 +502,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         """Return what the stability histograms of a fit with this fraction may take of delta."""
         return (self._delta - self._conversion_delta) / max(len(self._accounts()), 1) * fraction
 
-    def book(
+    def reserve(
         self,
         what: str,
         privacy_measure: str,
@@ -532,7 +532,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Raises
         ------
         BudgetExceededError
-            If less is left; then nothing is booked.
+            If less remains; then nothing is recorded.
         InvalidParameterError
             In another process than the one that opened the budget, and for other rows of a period
             than it had before.
@@ -584,7 +584,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Parameters
         ----------
         position : int
-            Of the line, from `book`.
+            Of the line, from `reserve`.
         fraction : Fraction
             What was charged: it stays booked.
 

@@ -121,7 +121,7 @@ class ChargedBudget:
     _overlap: Overlap | None
     _accounts: Any
     account: Any
-    book: Any
+    reserve: Any
     failure_delta: Any
     if TYPE_CHECKING:
 
@@ -233,7 +233,7 @@ class ChargedBudget:
         fraction = sum((each for each in costs if each is not None), Fraction(0)) / whole
         if failure:
             fraction = max(fraction, failure / self._set_aside())
-        self.book(f"{what} (charged)", measure, fraction, part)
+        self.reserve(f"{what} (charged)", measure, fraction, part)
         return fraction
 
     def _part_of(self, periods: Any, failure: Fraction) -> Part:

@@ -155,17 +155,17 @@ class Claim:
         """What one stability histogram may take of delta."""
         return self.budget.failure_delta(self.fraction) / MOST_HISTOGRAMS
 
-    def book(self) -> None:
-        """Book it, which comes before the first draw."""
+    def reserve(self) -> None:
+        """Record the fraction in the budget, before the first draw."""
         assert self.accountant is not None
         if self.booked:
             return
         measure = self.accountant.privacy_measure
-        line = self.budget.book(self.what, measure, self.fraction, self.part, self.tables)
+        line = self.budget.reserve(self.what, measure, self.fraction, self.part, self.tables)
         self.positions.append(line)
         if self.holdout is not None and self.stops:
             share = self.fraction * STOPPING_SHARE
-            held = self.budget.book(f"{self.what}, stopping", measure, share, self._held_part)
+            held = self.budget.reserve(f"{self.what}, stopping", measure, share, self._held_part)
             self.positions.append(held)
             self.holdout.reserved = [line, held]
 

@@ -169,7 +169,7 @@ class WindowedBudget:
             """What the user calls the table."""
 
         @property
-        def left(self) -> dict[str, Fraction]:
+        def remaining(self) -> dict[str, Fraction]:
             """What is left of each account."""
 
         @property

@@ -245,13 +245,13 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
     target_error : float, default=None
         Nodes of fewer than this part of the rows, divided by ``n_splits``, stay leaves
         (``dp_topdown``).
-    least_gain : float, default=None
+    min_gain : float, default=None
         Splits of no larger released gain a row are not made (``dp_topdown``).
     threshold_draws : {"joint", "per_feature"}, default=None
         One choice among all splits, or the n + 1 choices of the paper (``diffp_c45``).
     prune : bool, default=None
         Whether subtrees are cut by their released counts (the three of Friedman and Schuster).
-    least_rows : int, default=None
+    min_rows : int, default=None
         Nodes of fewer rows by their released histograms stay leaves (``histograms``,
         ``histograms_saving``).
     bounds_share : float, default=None
@@ -291,7 +291,7 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
     feature_names_in_ : ndarray of str
         Where X has names.
     preset_, max_depth_, criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, \
-target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
+target_error_, min_gain_, threshold_draws_, prune_, min_rows_, bounds_share_
         The values used; None where they have no meaning for the recipe.
 
     Privacy
@@ -333,10 +333,10 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         n_splits: int | None = None,
         depth_budget: str | None = None,
         target_error: float | None = None,
-        least_gain: float | None = None,
+        min_gain: float | None = None,
         threshold_draws: str | None = None,
         prune: bool | None = None,
-        least_rows: int | None = None,
+        min_rows: int | None = None,
         bounds_share: float | None = None,
         monotone_constraints: Any = None,
         max_weight: float | None = None,
@@ -359,10 +359,10 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         self.n_splits = n_splits
         self.depth_budget = depth_budget
         self.target_error = target_error
-        self.least_gain = least_gain
+        self.min_gain = min_gain
         self.threshold_draws = threshold_draws
         self.prune = prune
-        self.least_rows = least_rows
+        self.min_rows = min_rows
         self.bounds_share = bounds_share
         self.monotone_constraints = monotone_constraints
         self.max_weight = max_weight

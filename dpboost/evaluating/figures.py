@@ -24,7 +24,7 @@ Parts = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class Estimate:
     """A metric of the rows that are evaluated, as far as noise lets it be known.
 
     Parameters
@@ -57,7 +57,7 @@ class Figure:
         least: float = -math.inf,
         most: float = math.inf,
         root: bool = False,
-    ) -> Figure:
+    ) -> Estimate:
         """Return a figure from variances.
 
         Parameters
@@ -88,7 +88,7 @@ class Figure:
         return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
 
 
-def marked(figures: Mapping[str, Figure], n_rows: float, variance: float) -> dict[str, Figure]:
+def marked(figures: Mapping[str, Estimate], n_rows: float, variance: float) -> dict[str, Estimate]:
     """Return the figures of a group, marked where its released number of rows is noise.
 
     Parameters

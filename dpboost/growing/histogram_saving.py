@@ -82,7 +82,7 @@ class SavedHistograms:
         Part of the budget for the leaves; the levels share the rest equally.
     bounds_share : Fraction
         Part of a node's budget for the bounds.
-    least_rows : int
+    min_rows : int
         Nodes of fewer rows by the histograms of all features stay leaves.
     bounds_question : type
         Asks for the bounds.
@@ -99,7 +99,7 @@ class SavedHistograms:
     max_depth: int
     leaf_share: Fraction
     bounds_share: Fraction
-    least_rows: int
+    min_rows: int
     bounds_question: type[ImpurityBounds] = ImpurityBounds
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
@@ -243,7 +243,7 @@ class SavedHistograms:
         """
         if node.visited < node.bounds.size:
             return True
-        enough = worth_splitting(np.stack(node.sums)[np.newaxis], self.least_rows)
+        enough = worth_splitting(np.stack(node.sums)[np.newaxis], self.min_rows)
         return bool(enough[0]) and node.best[2] >= 0
 
     def _left_over(self, node: Node, n_features: int) -> PrivacyCost:

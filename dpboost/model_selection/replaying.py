@@ -12,7 +12,7 @@ from dpboost.budgeting.holdout import HeldRows
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.train import train
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
-from dpboost.evaluating import bin_histograms, evaluate
+from dpboost.evaluating import evaluate, feature_histograms
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.dataset import Dataset
 from dpboost.model_selection.cross_validation import cv
@@ -37,7 +37,7 @@ _FUNCTIONS: dict[str, Any] = {
     "cv": cv,
     "train": train,
     "refit_leaves": refit_leaves,
-    "bin_histograms": bin_histograms,
+    "feature_histograms": feature_histograms,
 }
 
 
@@ -168,7 +168,7 @@ def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[A
         raise InvalidParameterError(f"replay does not know the function {call.function!r}.")
     labels = rows.labels(call.labels)
     arguments |= {name: rows.numbers(form) for name, form in call.numbers.items()}
-    if "X" in call.tables and call.function != "bin_histograms":
+    if "X" in call.tables and call.function != "feature_histograms":
         arguments["y"] = labels if call.labeled else None
     for name, form in call.tables.items():
         table = rows.table(form, labels)

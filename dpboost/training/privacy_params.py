@@ -264,7 +264,7 @@ class PrivacyRequest:
         )
         if self.claim is not None:
             # Last: a mistake above costs nothing, and nothing was drawn so far.
-            self.claim.book()
+            self.claim.reserve()
         return ledger
 
 

@@ -47,7 +47,7 @@ def test_other_coins_set_other_rows_aside(rows) -> None:
     assert part != other_part
     assert not np.array_equal(one.y, other.y)
     # Divisions that cut across each other add up.
-    assert budget.left == {"Gaussian": Fraction(3, 5)}
+    assert budget.remaining == {"Gaussian": Fraction(3, 5)}
 
 
 def test_a_fit_that_fails_sets_nothing_aside_for_the_model(rows, monkeypatch) -> None:

@@ -58,7 +58,7 @@ def test_inside_it_is_released_and_charged(fitted) -> None:
         with Budget(epsilon=50, delta=1e-6, pure_epsilon=10) as budget:
             found = model.score(X, y, fraction=0.25)
         again = model.score(X, y, budget=budget, fraction=0.25)
-    assert budget.left["Gaussian"] == Fraction(1, 2)
+    assert budget.remaining["Gaussian"] == Fraction(1, 2)
     exact = (accuracy_score if hasattr(model, "classes_") else r2_score)(y, model.predict(X))
     if exact < 1:  # what is above is cut off
         assert exact not in (found, again)

@@ -149,7 +149,7 @@ def test_a_column_is_a_group(table, numbers) -> None:
 def test_it_is_charged_once_whatever_the_number_of_metrics(table, two) -> None:
     budget = Budget(epsilon=1, delta=1e-5)
     found = evaluate(two, table[0], table[1] > 1, budget=budget, fraction=0.1)
-    assert budget.left == {"Gaussian": Fraction(9, 10)}
+    assert budget.remaining == {"Gaussian": Fraction(9, 10)}
     assert [line.what for line in budget.lines] == ["evaluate"]
     assert found.report.spent <= found.report.capacity
     assert found.report.spent >= found.report.capacity * Fraction(999, 1000)
@@ -162,7 +162,7 @@ def test_without_a_budget_it_says_so(table, two) -> None:
         evaluate(two, table[0], table[1] > 1)
     with Budget(epsilon=1, delta=1e-5) as budget:
         evaluate(two, table[0], table[1] > 1, fraction=0.5)
-    assert budget.left == {"Gaussian": Fraction(1, 2)}
+    assert budget.remaining == {"Gaussian": Fraction(1, 2)}
 
 
 def test_rows_that_are_held_out_are_charged_in_parallel(table, two) -> None:
@@ -175,9 +175,9 @@ def test_rows_that_are_held_out_are_charged_in_parallel(table, two) -> None:
     assert "held out by secret random assignment" in str(model.privacy_report_.facts["budget"])
     evaluate(model, budget=budget, fraction=0.2)
     evaluate(model, budget=budget, fraction=0.4)
-    assert budget.left == {"Gaussian": Fraction(2, 5)}
+    assert budget.remaining == {"Gaussian": Fraction(2, 5)}
     evaluate(model, budget=budget, fraction=0.1)
-    assert budget.left == {"Gaussian": Fraction(3, 10)}
+    assert budget.remaining == {"Gaussian": Fraction(3, 10)}
     with pytest.raises(BudgetExceededError):
         evaluate(model, budget=budget, fraction=0.4)
     with pytest.raises(BudgetExceededError):

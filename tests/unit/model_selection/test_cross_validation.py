@@ -160,7 +160,7 @@ def test_a_budget_has_all_fits_and_metrics_as_one_line(public):
     assert report.epsilon_spent <= budget.epsilon_spent
     assert report.facts["budget"].startswith("30 % of the budget")
     metrics, *fits = records
-    whole = budget.whole(dpboost.privacy.accounting.GDPAccountant()) * FRACTION
+    whole = budget.total(dpboost.privacy.accounting.GDPAccountant()) * FRACTION
     share = 0 if public else METRIC_SHARE
     assert all(fit.capacity == whole * (1 - share) / 2 for fit in fits)
     assert metrics.spent == whole * share
@@ -192,7 +192,7 @@ def test_what_does_not_fit_into_a_budget_draws_and_books_nothing(monkeypatch):
     with pytest.raises(InvalidParameterError, match="noise_seed"):
         cv({"noise_seed": 1}, budget=budget, fraction=0.5)
     assert budget.lines == ()
-    budget.book("fit", "mu squared", Fraction(4, 5))
+    budget.reserve("fit", "mu squared", Fraction(4, 5))
     with pytest.raises(dpboost.BudgetExceededError):
         cv(budget=budget, fraction=0.5)
     assert len(budget.lines) == 1

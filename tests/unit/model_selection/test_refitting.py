@@ -62,8 +62,8 @@ def test_all_is_spent_on_leaves(model) -> None:
     budget = Budget(epsilon=1, delta=1e-6)
     report = refit_leaves(model, *table(500, 1), budget=budget, fraction=0.4).privacy_report_
     assert [line.label for line in report.releases] == ["leaf sums"]
-    assert report.spent == report.capacity == budget.whole(budget.accountant) * Fraction(2, 5)
-    assert budget.left == {"Gaussian": Fraction(3, 5)}
+    assert report.spent == report.capacity == budget.total(budget.accountant) * Fraction(2, 5)
+    assert budget.remaining == {"Gaussian": Fraction(3, 5)}
     assert "of a released model" in str(report.facts["structure"])
     with pytest.raises(BudgetExceededError):
         refit_leaves(model, *table(500, 1), budget=budget, fraction=0.7)

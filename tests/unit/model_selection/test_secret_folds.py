@@ -55,7 +55,7 @@ def test_a_cross_validation_books_every_fit_and_every_score(table) -> None:
     assert len(scores) == 4
     assert scores.mean() > 0.9
     assert [line.what for line in budget.lines] == ["DPBoostClassifier", "evaluate"] * 4
-    assert budget.left == {"Gaussian": Fraction(4, 10)}
+    assert budget.remaining == {"Gaussian": Fraction(4, 10)}
 
 
 def test_losses_get_a_minus_and_a_search_chooses_the_best(table) -> None:
