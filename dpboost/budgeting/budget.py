@@ -280,8 +280,8 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         with self._lock:
             if self._records.path is not None:
                 raise InvalidParameterError(
-                    f"This budget lives in {os.fspath(self._records.path)!r} already: it cannot be "
-                    "in two files."
+                    f"This budget is already saved in {os.fspath(self._records.path)!r}: it "
+                    "cannot be in two files."
                 )
             self._records.create(path, self.terms)
 
@@ -575,7 +575,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         least = max(paid, key=lambda name: paid[name])
         rows = ""
         if self._overlap.several(len(periods)):
-            rows = ", and costs more where somebody has rows in several of its periods"
+            rows = ", and costs more because one individual may have rows in several of its periods"
         return f"{rows}; of the period {least!r} {percent(1 - paid[least])}"
 
     def close(self, position: int, fraction: Fraction) -> None:
@@ -666,8 +666,8 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
                 return self._held[model]
         except (KeyError, TypeError):
             raise InvalidParameterError(
-                f"The budget of {self.title} holds no rows that were set aside from this model: "
-                "fit it in this process with holdout=..., or give X and y."
+                f"The budget of {self.title} has no held-out rows of this model: fit it in this "
+                "process with holdout=..., or pass X and y."
             ) from None
 
     @property
@@ -694,14 +694,15 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         """Raise `InvalidParameterError` in another process than the one that opened the budget."""
         if not self.of_this_process:
             raise InvalidParameterError(
-                "A budget works in the process that opened it: save it, and load its file here."
+                "A budget is usable only in the process that opened it: save it, and load its "
+                "file here."
             )
 
     def _refusal(self, *args: Any) -> NoReturn:
         raise TypeError(
             "A budget cannot be copied or pickled, or it could be spent twice: save it to a file, "
-            "and load that. For a search or its like with n_jobs, save it, open it by `with "
-            "budget:`, and leave budget=... out: estimators tell workers which file they charge."
+            "and load that file. For a search with n_jobs, save it, open it by `with budget:`, "
+            "and leave budget=... out: estimators tell workers which file they charge."
         )
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal

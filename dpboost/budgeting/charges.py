@@ -245,9 +245,9 @@ class ChargedBudget:
         part = self.window(*periods).part
         if failure and self._overlap is not None and self._overlap.several(len(part)):
             raise InvalidParameterError(
-                f"The 'delta' parameter of {_OWNER} must be 0 where somebody may have several rows "
-                "in the periods: delta grows with them as no sum does. Charge what is for one "
-                "period, or give a budget of users (rows_per_user)."
+                f"The 'delta' parameter of {_OWNER} must be 0 if one individual may have several "
+                "rows in the periods: delta does not add up over them. Charge one period at a "
+                "time, or use a budget with rows_per_user."
             )
         return part
 

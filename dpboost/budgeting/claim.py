@@ -110,7 +110,7 @@ class Claim:
             raise refuse(
                 "noise_seed",
                 self.what,
-                "None with a budget: whoever knows the seed could take the noise away",
+                "None with a budget: anyone who knows the seed can remove the noise",
                 given["noise_seed"],
             )
         return {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
@@ -320,8 +320,8 @@ def claim(
         raise refuse("budget", call, "a dpboost.Budget", budget)
     if fraction is None:
         raise InvalidParameterError(
-            f"{call} needs the 'fraction' that it may take of the budget of {budget.title}: "
-            "fraction=.5, a part of the whole."
+            f"{call} needs the 'fraction' to take from the budget of {budget.title}: such "
+            "as fraction=0.5."
         )
     size = as_fraction("fraction", call, fraction)
     if not 0 < size <= 1:

@@ -236,8 +236,8 @@ class WindowedBudget:
         owner = "Budget.window"
         if self._overlap is None:
             raise InvalidParameterError(
-                f"{owner} needs a budget that counts periods: Budget(..., periods=1), or as many "
-                "as somebody may have rows in."
+                f"{owner} needs a budget with periods: Budget(..., periods=b), if one individual "
+                "has rows in at most b periods."
             )
         known = all(isinstance(name, str) and name for name in periods)
         # Names of the sides of a holdout mean these in the records.
@@ -300,8 +300,8 @@ class WindowedBudget:
             raise refuse("fraction", owner, "in (0, 1]", fraction)
         if self._overlap is None:
             raise InvalidParameterError(
-                f"{owner} needs a budget that counts periods, Budget(..., periods=1); any other "
-                "has what its property left says."
+                f"{owner} needs a budget with periods, Budget(..., periods=1); for any other "
+                "budget read its property `remaining`."
             )
         accountant = self.accountant
         granted: FractionAccountant = self.account(accountant, part)

@@ -71,8 +71,8 @@ class Spending(NamedTuple):
         """Raise where only one of the column of users and the limit of their rows is given."""
         if (column is None) != (self.rows_per_user is None):
             raise InvalidParameterError(
-                "To protect users both are needed: --user COLUMN, or a line with the role 'user', "
-                "and --rows-per-user N."
+                "To protect users, pass --rows-per-user N together with --user COLUMN, or give a "
+                "line the role 'user'."
             )
 
 
@@ -87,16 +87,17 @@ def spending_of(options: argparse.Namespace) -> Spending:
     users = options.rows_per_user
     if (options.epsilon is None) == (options.budget is None):
         raise InvalidParameterError(
-            "What may be spent is not said: give --epsilon, or --budget FILE with --fraction."
+            "The privacy budget is missing: pass --epsilon, or --budget FILE with --fraction."
         )
     if options.budget is None:
         if options.fraction is not None:
-            raise InvalidParameterError("--fraction is a part of a budget: give --budget FILE too.")
+            raise InvalidParameterError("--fraction needs a budget: pass --budget FILE too.")
         delta = options.default_delta if options.delta is None else options.delta
         return Spending(None, Fraction(1), options.epsilon, delta, users)
     if options.fraction is None or options.delta is not None:
         raise InvalidParameterError(
-            "With --budget give --fraction PART, and no --delta: the file has one for everything."
+            "--budget needs --fraction PART, and no --delta: the file sets delta for the whole "
+            "budget."
         )
     budget = Budget.load(options.budget)
     users = budget.rows_per_user if users is None else users

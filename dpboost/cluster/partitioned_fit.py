@@ -36,7 +36,7 @@ def reader_of(given: GivenRows, request: FitRequest) -> Reader:
     """
     privacy = request.privacy
     if request.conformal is not None:
-        must = "None on a cluster: rows are set aside in one process only"
+        must = "None on a cluster: rows are held out only in one process"
         raise refuse("conformal", f"{request.owner}.fit", must, request.conformal)
     check_users(given.user_ids, privacy, request.owner)
     return Reader(

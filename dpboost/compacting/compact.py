@@ -135,7 +135,7 @@ def compact(
     elif function.shares is None:
         raise InvalidParameterError(
             "compact draws rows from released shares of bins or counts of leaves, and this model "
-            "has released neither. Give public_rows=, rows that anybody may see."
+            "has released neither. Pass public rows, public_rows=..."
         )
     fitting = _Fitting.of(function, public, source)
     rounds = [n_trees * 2**doubling for doubling in range(_DOUBLINGS + 1)]

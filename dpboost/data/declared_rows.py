@@ -243,8 +243,8 @@ class Declaration:
         words = self.interface
         if name is None:
             raise InvalidParameterError(
-                f"Which column to predict is not said: {words.target}, or a line with the role "
-                "'target' in the data dictionary."
+                f"The target column is missing: {words.target}, or give a line of the data "
+                "dictionary the role 'target'."
             )
         if name not in table.columns:
             raise InvalidParameterError(
@@ -267,7 +267,7 @@ class Declaration:
         else:
             types = {entry.name: entry.type for entry in self.dictionary.entries}
             lines = [
-                f"  {name}: {words.table} has no such column; take its line out, or give it the "
+                f"  {name}: {words.table} has no such column; remove its line, or give it the "
                 "role 'ignore'"
                 for name in self.dictionary.features
                 if name not in names
@@ -277,7 +277,7 @@ class Declaration:
                 cures = "its type 'category' (without values they are learned privately), or its "
                 lines.append(f"  {name}: {what}; make {cures}role 'ignore' or 'user'")
             if lines:
-                head = f"The data dictionary and {words.table} do not fit together:"
+                head = f"The data dictionary and {words.table} do not match:"
                 lines = [head, *lines]
         if undeclared:
             lines.append(

@@ -481,7 +481,8 @@ def column_names(
         seen.add(name)
         if not name or any(letter in '",:[]{}\\' or not letter.isprintable() for letter in name):
             raise InvalidParameterError(
-                f"The column name {name!r} cannot stand in a LightGBM model: rename it, without "
-                'any of " , : [ ] { } \\ and without line breaks or other invisible characters.'
+                f"The column name {name!r} is not allowed in a LightGBM model: rename it, "
+                f'without any of " , : [ ] {{ }} \\ and without line breaks or other invisible '
+                "characters."
             )
     return names

@@ -431,9 +431,8 @@ class PrivateEstimator(
         for name, there in given.items():
             if there:
                 raise InvalidParameterError(
-                    f"The 'conformal' parameter of {owner}.fit does not go with {name}: the rows "
-                    "that are set aside must be as new to the model as those that it will predict. "
-                    "Leave one of the two out."
+                    f"The 'conformal' parameter of {owner}.fit does not go with {name}: held-out "
+                    "rows must be unknown to the model. Leave one of the two out."
                 )
         return level
 

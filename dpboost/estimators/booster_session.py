@@ -163,10 +163,10 @@ class BoosterSession(KeptBooster, trains=True):
         if self._is_ready():
             raise RefusedError(
                 f"Booster.update cannot add a round: the {self.current_iteration()} before are "
-                "trained since something looked at the model, and their noise was divided among "
-                "so many. Add all rounds first; metrics of each round are those of "
-                "dpboost.train(..., valid_sets=..., callbacks=...). To go on at a cost of its "
-                "own, give the model as init_model to dpboost.train."
+                "already trained, because the model was read, and their noise was divided among "
+                "that number. Add all rounds first; metrics of each round are those of "
+                "dpboost.train(..., valid_sets=..., callbacks=...). To continue at a separate "
+                "cost, pass the model as init_model to dpboost.train."
             )
         if train_set is not None and train_set is not self._rows:
             raise RefusedError(

@@ -311,17 +311,16 @@ class Evaluator:
             names = ", ".join(public.name for public in self.sets)
             warn_user(
                 f"The rows given for evaluation ({names}) are taken as public: scores on them are "
-                "not protected. Give only rows that anybody may see.",
+                "not protected. Pass only public rows.",
                 PublicRowsWarning,
             )
 
         if self.skipped is not None:
             warn_user(
-                f"The training rows among the evaluation sets ({self.skipped}) are not judged: a "
-                "metric of private rows is a query of its own in each round, without a charge. "
-                "Their results are nan, and early stopping ignores them. Leave them out, or "
-                "release metrics after training: dpboost.evaluate, with num_iteration=... for "
-                "those of chosen rounds.",
+                f"The evaluation sets ({self.skipped}) contain training rows, which are not "
+                "evaluated: an exact metric of private rows is not private. Their results are "
+                "nan, and early stopping ignores them. Leave them out, or release metrics after "
+                "training: dpboost.evaluate, with num_iteration=... for those of chosen rounds.",
                 SkippedRowsWarning,
             )
 
@@ -421,8 +420,8 @@ class Evaluator:
             )
         if self._ended_at is not None:
             facts["ended early"] = (
-                f"after {self._ended_at} of {self._n_rounds} rounds, by a callback; what the "
-                "others would have cost was not spent"
+                f"after {self._ended_at} of {self._n_rounds} rounds, by a callback; the budget of "
+                "the other rounds was not spent"
             )
         return facts
 

@@ -56,8 +56,8 @@ class Judge:
         own = self.trained_on()
         if own is not None and (data is own or (data.data is own.data and data.data is not None)):
             raise RefusedError(
-                "The training set cannot be judged: a metric of private rows is a query of its "
-                "own. dpboost.evaluate releases it under a budget."
+                "The training set cannot be evaluated: an exact metric of private rows is not "
+                "private. Use dpboost.evaluate, which charges a budget."
             )
 
     def results(self, sets: Sequence[tuple[str, lightgbm.Dataset]], feval: Any) -> list[Any]:
@@ -197,6 +197,6 @@ def _plain(text: str, params: dict[str, Any], state: dict[str, Any]) -> Booster:
 def _warn(name: str) -> None:
     warn_user(
         f"The rows given for evaluation ({name}) are taken as public: scores on them are not "
-        "protected. Give only rows that anybody may see.",
+        "protected. Pass only public rows.",
         PublicRowsWarning,
     )

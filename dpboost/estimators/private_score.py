@@ -87,9 +87,9 @@ class PrivateScore(CarryingEstimator):
         if budget is None and fraction is None and not is_open(self):
             if not self._one_of_many:  # told before the first fit
                 warn_once(
-                    "This score is not differentially private: where its rows are private, it is "
-                    "a leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for "
-                    "them; for rows that anybody may see, filter dpboost.ScoreWarning.",
+                    "This score is not differentially private, so it leaks information about "
+                    "private rows. Use dpboost.evaluate(model, X, y, budget=..., fraction=...); "
+                    "for public rows, filter dpboost.ScoreWarning.",
                     ScoreWarning,
                     tuple(getattr(model, "feature_name_", ())),
                 )

@@ -205,7 +205,7 @@ def feature_histograms(
     taken = claim(budget, fraction, what=owner, rows=X, call=owner, carrier=model)
     if taken is None:
         raise InvalidParameterError(
-            f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
+            f"{owner} needs a budget: pass budget=dpboost.Budget(...) and fraction=..."
         )
     X, n_rows = read_rows(X, owner)
     binner, most = model.ensemble_.binner, taken.budget.rows_per_user
@@ -218,8 +218,8 @@ def feature_histograms(
         )
     if (user_ids is None) != (most is None):
         raise InvalidParameterError(
-            f"{owner} protects users where the budget has rows_per_user and user_ids says whose "
-            "row each one is: give both or none."
+            f"{owner} needs a budget with rows_per_user and user_ids=... together to protect "
+            "users: pass both or neither."
         )
     users = None if user_ids is None else read_users(user_ids, n_rows)
     with np.errstate(all="ignore"):

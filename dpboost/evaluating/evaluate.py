@@ -146,8 +146,9 @@ def evaluate(
     taken = claim(budget, fraction, what="evaluate", rows=X, call="evaluate", carrier=model)
     if taken is None:
         raise InvalidParameterError(
-            "evaluate charges a budget for what it releases of private rows: give "
-            "budget=dpboost.Budget(...) and fraction=..., or open a budget by `with Budget(...)`."
+            "evaluate needs a budget, because it releases metrics of private rows: pass "
+            "budget=dpboost.Budget(...) and fraction=..., or open a budget by `with "
+            "Budget(...)`."
         )
     held = X is None and y is None
     if held:
@@ -168,8 +169,8 @@ def evaluate(
     most = taken.budget.rows_per_user
     if (user_ids is None) != (most is None):
         raise InvalidParameterError(
-            "evaluate protects users where the budget has rows_per_user and user_ids says whose "
-            "row each one is: give both or none."
+            "evaluate needs a budget with rows_per_user and user_ids=... together to protect "
+            "users: pass both or neither."
         )
     users = None if user_ids is None else read_users(user_ids, n_rows)
     request = request_of(taken)

@@ -35,16 +35,16 @@ from dpboost.recipes.hyperparameters import CONSTRAINTS, CONTROLS, given, on_col
 from dpboost.schema import Schema
 
 _ROWS_ELSEWHERE = (
-    "each party keeps its rows, and nobody could look at them between two rounds; judge the fitted "
+    "each party keeps its rows, so no evaluation is possible between rounds; evaluate the fitted "
     "model with dpboost.federated.evaluate"
 )
 _FUNCTIONS = (
-    "objectives that are functions would have to be run by parties, which run nobody's code; take "
-    "one of LightGBM's by its name"
+    "parties run no code of others, so an objective cannot be a function; name one of LightGBM's "
+    "objectives"
 )
 _COINS = (
-    "parties deal no rows by common coins; keep rows back at each party, fit without them, and "
-    "judge by them with dpboost.federated.evaluate, or take dpboost.federated.cv"
+    "parties have no common random assignment of rows; hold out rows at each party, fit without "
+    "them, and evaluate with dpboost.federated.evaluate, or use dpboost.federated.cv"
 )
 
 #: Why, and what to do instead, by the name of the parameter.

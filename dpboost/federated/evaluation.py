@@ -213,7 +213,7 @@ def _groups(groups: Any, columns: Sequence[str], model: Any) -> Any:
         names = model.schema_.categories.get(columns.index(column))
     if names is None:
         raise InvalidParameterError(
-            f"The 'groups' argument of {_OWNER} names the column {column!r}, whose values nobody "
-            "has listed: give groups=(column, names)."
+            f"The 'groups' argument of {_OWNER} names the column {column!r}, whose values are "
+            "not declared: pass groups=(column, names)."
         )
     return (column, tuple(names))

@@ -375,7 +375,7 @@ class Booster(LoadedBooster):
         """Raise: training on rows has to be accounted for."""
         raise RefusedError(
             _TRAIN.format("Booster.update")
-            + " To go on privately, give it as init_model to dpboost.train."
+            + " To continue privately, pass it as init_model to dpboost.train."
         )
 
     def refit(self, *args: Any, **kwargs: Any) -> NoReturn:

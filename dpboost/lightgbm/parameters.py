@@ -175,8 +175,8 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> l
         meant += ["epsilon"] * bool({"eps", "dp"} & set(str(name).lower().split("_")))
         if meant:
             raise InvalidParameterError(
-                f"{owner} has no parameter {name!r}, which is too like one that the guarantee "
-                f"rests on to be passed over. Did you mean {meant[0]!r}? Else leave it out."
+                f"{owner} has no parameter {name!r}. It resembles {meant[0]!r}, which sets the "
+                f"guarantee, so it is not ignored. Use {meant[0]!r}, or remove it."
             )
         hint = nearest_names(name, {*canonical_names(), *own})
         remarks.append(f"{name} is an unknown parameter and has no effect.{hint}")
@@ -327,8 +327,8 @@ def _within_ranges(arguments: dict[str, Any], most_depth: int | None, remarks: l
             # In LightGBM it is a limit beside num_leaves, and one that is never reached is none.
             arguments["max_depth"] = None
             remarks.append(
-                f"max_depth={depth!r} is above the {most_depth} levels that a tree may have here, "
-                "and counts as no limit: it stands for the rule of the recipe."
+                f"max_depth={depth!r} exceeds the limit of {most_depth} levels and is ignored: the "
+                "rule of the recipe sets the depth. Pass a value within the limit."
             )
 
 

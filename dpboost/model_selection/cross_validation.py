@@ -240,8 +240,8 @@ def cv(
         check_dataset(each, "public_sets")
         if isinstance(train_set, lightgbm.Dataset) and is_training_set(each, train_set):
             raise RefusedError(
-                "The training set is among public_sets, which anybody may see: leave it out, and "
-                "metrics are released privately; or give rows that are public."
+                "public_sets contains the training set: leave it out, so that metrics are "
+                "released privately, or pass public rows."
             )
     rows = getattr(train_set, "data", None)
     taken = claim(
@@ -395,8 +395,8 @@ class _Run:
         ids, most = getattr(self.train_set, "user_ids", None), self.privacy.rows_per_user
         if (ids is None) != (most is None):
             raise InvalidParameterError(
-                "cv protects users where rows_per_user says how many rows of each take part and "
-                "Dataset(..., user_ids=...) whose row each one is: give both or none."
+                "cv needs rows_per_user=... and Dataset(..., user_ids=...) together to protect "
+                "users: pass both or neither."
             )
         if most is None:
             return np.arange(n_rows), None

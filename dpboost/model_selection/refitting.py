@@ -116,7 +116,7 @@ def refit_leaves(
     taken = claim(budget, fraction, what=owner, rows=X, call=owner, belongs=(X,), carrier=model)
     if taken is None:
         raise InvalidParameterError(
-            f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
+            f"{owner} needs a budget: pass budget=dpboost.Budget(...) and fraction=..."
         )
     privacy, objective = _asked(model, taken)
     fitted = _refit(model, GivenRows(X=X, y=y, user_ids=user_ids), privacy, objective)

@@ -467,7 +467,7 @@ class Ledger:
         def draw(position: int, mechanism: Mechanism) -> NDArray[Any]:
             entry, value = drawn[position]
             if mechanism.parameters(entry.bound) != entry.mechanism.parameters(entry.bound):
-                raise InvalidParameterError("A part is drawn with the noise that was booked.")
+                raise InvalidParameterError("A part must be drawn with the recorded noise.")
             return self._draw(replace(entry, mechanism=mechanism), _reveal(value))
 
         return drawn[0][1].holder.fetch(drawn, draw)

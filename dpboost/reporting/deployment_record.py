@@ -92,7 +92,7 @@ def registry_record(report: ReportTerms, certificate: Mapping[str, Any]) -> dict
                 "data_source_type": None,
                 "data_source_type_details": None,
                 "access_type": "Non-interactive",
-                "access_type_details": "The model is a file; nobody queries the rows through it.",
+                "access_type_details": "The model is a file; it gives no access to the rows.",
             },
             "accounting": {
                 "post_processing": (

@@ -138,12 +138,11 @@ class EpsilonExplanation:
     def __str__(self) -> str:
         rate = FALSE_POSITIVES
         return (
-            f"{self._name}: whoever knows all other rows and sees everything released tells "
-            "whether one row was in the table with an advantage of at most "
-            f"{up(self.advantage):.4g} over guessing (true less false positives). Accusing "
-            f"{100 * rate:g} % of the rows that were not in it finds at most "
-            f"{_shown(self._found(rate))} of those that were, and turns even odds "
-            f"into at most {_shown(up(self.posterior(0.5)))}."
+            f"{self._name}: the membership-inference advantage (true-positive rate minus "
+            f"false-positive rate) is at most {up(self.advantage):.4g}, for an attacker who knows "
+            "all other rows and all released values. At a false-positive rate of "
+            f"{100 * rate:g} %, the true-positive rate is at most {_shown(self._found(rate))}. "
+            f"Even odds become a probability of at most {_shown(up(self.posterior(0.5)))}."
         )
 
     __repr__ = __str__

@@ -262,8 +262,8 @@ class DataDictionary:
             why = str(error)
             if isinstance(error, FileNotFoundError):
                 why = (
-                    'there is no such file. "dpboost schema" on the command line, and '
-                    "dpboost.schema_template(X, path) in Python, write one to be filled in."
+                    'the file does not exist. Create one with "dpboost schema" on the command '
+                    "line, or dpboost.schema_template(X, path) in Python."
                 )
             raise InvalidParameterError(
                 f"The data dictionary {shown} cannot be read: {why}"
@@ -465,7 +465,8 @@ def _bounds(entry: ColumnEntry) -> tuple[float, float] | None:
         return (0.0, 1.0)
     if (entry.lower is None) != (entry.upper is None):
         raise InvalidParameterError(
-            f"The data dictionary gives one end of the range of {entry.name!r}: give both, or none."
+            f"The data dictionary has only one end of the range of {entry.name!r}: give both "
+            "ends, or neither."
         )
     if entry.lower is None or entry.upper is None:
         return None

@@ -491,9 +491,10 @@ class _DictionarySchema(Schema):
         others = [str(name) for name in feature_names if lightgbm_name(name) not in known]
         if others:
             raise InvalidParameterError(
-                f"X has columns that are no features of the data dictionary: {', '.join(others)}. "
-                "Leave them out of X, or give fit of an estimator a DataFrame in memory: it takes "
-                "the features, and the user of each row, as the dictionary says."
+                "X has columns that are no features of the data dictionary: "
+                f"{', '.join(others)}. Leave them out of X, or pass a DataFrame in memory to fit "
+                "of an estimator: it takes the features and the user of each row from the "
+                "dictionary."
             )
         return super().resolve(feature_names)
 
@@ -552,16 +553,16 @@ def _position(part: str, key: Column, position_of: Mapping[str, int], n_features
     if isinstance(key, int):
         if key >= n_features:
             raise InvalidParameterError(
-                f"The {part!r} of Schema speak of column {key}, but the table has columns "
-                f"0 to {n_features - 1}. Where a tool drops columns from fit to fit, as RFE does, "
+                f"The {part!r} of Schema name column {key}, but the table has columns 0 to "
+                f"{n_features - 1}. Where a tool drops columns from fit to fit, as RFE does, "
                 "positions come to mean others: SelectFromModel drops them after one fit."
             )
         return key
     position = position_of.get(key, position_of.get(lightgbm_name(key)))
     if position is None:
         raise InvalidParameterError(
-            f"The {part!r} of Schema speak of a column {key!r} that the table does not have."
-            f"{_suggestion(key, list(position_of))}"
+            f"The {part!r} of Schema name a column {key!r} that the table does not "
+            f"have.{_suggestion(key, list(position_of))}"
         )
     return position
 

@@ -48,7 +48,7 @@ class SparkColumns(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasWeightCol):
     userCol: Param[str] = Param(
         Params._dummy(),
         "userCol",
-        "name of the column that says whose row each one is, where rows_per_user protects users",
+        "name of the column of user ids, if rows_per_user protects users",
     )
 
     def _features(self) -> tuple[tuple[str, ...], bool]:

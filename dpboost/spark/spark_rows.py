@@ -191,6 +191,7 @@ def _why(error: Exception) -> Exception:
             "made: use frame.repartition(n).persist(), or write the rows to Parquet first."
         )
     return FitFailedError(
-        f"The fit failed: Spark gave its job up ({type(error).__name__}), and its log says why. "
-        "What was released stays charged. Give executors more memory or partitions fewer rows."
+        f"The fit failed: Spark gave its job up ({type(error).__name__}), and its log has the "
+        "reason. All releases remain charged. Give executors more memory, or partitions fewer "
+        "rows."
     )

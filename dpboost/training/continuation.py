@@ -50,9 +50,9 @@ class Continuation:
         """
         if self.earlier is not None and self.earlier.n_outputs != loss.n_outputs:
             raise InvalidParameterError(
-                "The 'init_model' parameter of fit must be a model with as many raw scores a row "
-                f"as the objective {loss.objective or 'custom'!r} has. It has "
-                f"{self.earlier.n_outputs} in the place of {loss.n_outputs}."
+                "The 'init_model' parameter of fit must be a model with as many raw scores a "
+                f"row as the objective {loss.objective or 'custom'!r} has. It has "
+                f"{self.earlier.n_outputs} instead of {loss.n_outputs}."
             )
 
     def check_classes(self, classes: Sequence[Any]) -> None:

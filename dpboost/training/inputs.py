@@ -137,8 +137,8 @@ def check_users(user_ids: Any, privacy: PrivacyRequest, owner: str) -> None:
     """Raise unless users and how many rows of each take part are given together."""
     if (user_ids is None) != (privacy.rows_per_user is None):
         raise InvalidParameterError(
-            f"{owner} protects users where rows_per_user says how many rows of each take part "
-            "and fit(..., user_ids=...) whose row each one is: give both or none."
+            f"{owner} needs rows_per_user=... and fit(..., user_ids=...) together to protect "
+            "users: pass both or neither."
         )
 
 

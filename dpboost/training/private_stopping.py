@@ -63,9 +63,9 @@ def check_stopping(request: FitRequest) -> None:
     for name, there in given.items():
         if there:
             raise InvalidParameterError(
-                f"Early stopping by the 'holdout' of {request.owner}.fit does not go with {name}: "
-                "rows held out are judged one like the other, by the loss of the model that is "
-                "trained. Leave one of the two out, or give public rows as eval_set."
+                f"Early stopping by the 'holdout' of {request.owner}.fit does not go with "
+                f"{name}: all held-out rows have equal weight in the loss. Leave one of the two "
+                "out, or pass public rows as eval_set."
             )
 
 

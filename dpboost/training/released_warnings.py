@@ -122,11 +122,11 @@ def warn_of_settings(facts: PublicFacts, recipe: Recipe) -> None:
     reached = used.n_estimators * used.learning_rate
     reasons: dict[str, tuple[str, ...]] = {}
     if reached < LEAST_PART * (rule.n_estimators * rule.learning_rate):
-        reasons["small steps do not reach far where each is shrunk by its noise"] = _ROUNDS
+        reasons["a low learning rate underfits under noise"] = _ROUNDS
     elif pure and used.n_estimators > MOST_ROUNDS * rule.n_estimators:
-        reasons["each of so many rounds has little of the budget"] = _ROUNDS[:1]
+        reasons["each round gets a small fraction of the budget"] = _ROUNDS[:1]
     if used.max_depth > rule.max_depth + MORE_LEVELS:
-        reasons["leaves of deep trees hold few rows and much noise"] = ("max_depth",)
+        reasons["deep trees have leaves of few rows, whose noise is large"] = ("max_depth",)
     if not reasons:
         return
     names = [name for part in reasons.values() for name in part if name in given]

@@ -432,7 +432,7 @@ def _learned(
     if callable(given.get("objective")):
         raise RefusedError(
             f"The 'objective' parameter of {owner} must be the name of one of LightGBM's "
-            "objectives: a function would have to be run by parties, which run nobody's code."
+            "objectives: parties run no code of others."
         )
     for name in _OF_NUMBERS:
         if task != "regression" and given.get(name) is not None:

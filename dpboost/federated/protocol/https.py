@@ -87,8 +87,8 @@ def check_networked(agreement: Agreement) -> None:
     for name in ("identities", "coordinator"):
         if not getattr(agreement, name):
             raise InvalidParameterError(
-                f"The agreement must list {name!r} where parties are on a network: without them "
-                "anybody could take their place. Write another agreement."
+                f"The agreement must list {name!r} if parties are on a network: without them, "
+                "anyone could impersonate a party. Write another agreement."
             )
 
 
@@ -334,8 +334,8 @@ class HttpsLink:
                     raise self._stranger(error.verify_message) from None
                 if time.monotonic() > deadline:
                     raise PartyLostError(
-                        f"The coordinator at {self._host}:{self._port} does not answer. What was "
-                        "charged stays charged; started again, this party goes on."
+                        f"The coordinator at {self._host}:{self._port} does not answer. All "
+                        "charges remain. Start this party again to resume the session."
                     ) from None
                 time.sleep(_PAUSE)
                 continue

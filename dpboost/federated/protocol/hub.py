@@ -40,8 +40,8 @@ class SessionEndedError(PartyRefusedError):
 
     def __init__(self, ended: Ended) -> None:
         super().__init__(
-            f"The session has ended at step {ended.step}: {ended.code}. What was charged stays "
-            "charged; the coordinator's own message says more.",
+            f"The session has ended at step {ended.step}: {ended.code}. All charges remain; see "
+            "the message of the coordinator.",
             ended.code,
         )
 
@@ -149,7 +149,7 @@ class Hub:
             lost = sorted(set(expected) - set(found))
             failed = sorted(self._failed & set(lost))
         names = ", ".join(map(str, lost))
-        why = "have ended with an error, which their own logs tell" if failed else "do not answer"
+        why = "have ended with an error, which is in their logs" if failed else "do not answer"
         raise PartyLostError(
             f"Parties {names} {why} ({key.kind!r} of step {key.step}): {len(found)} are left, and "
             f"{least} are needed. The session ends. What was released stays charged."

@@ -413,7 +413,7 @@ def test_other_processes_are_refused(rows) -> None:
     messages = list(iter(queue.get, "end"))
     process.join()
     assert len(messages) == 4
-    assert all("works in the process that opened it" in message for message in messages)
+    assert all("is usable only in the process that opened it" in message for message in messages)
 
 
 def test_threads_share_a_budget_exactly() -> None:

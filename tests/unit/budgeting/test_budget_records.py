@@ -208,7 +208,7 @@ def test_a_full_disk_is_named_and_a_new_file_is_taken_away(folder, monkeypatch) 
         return connect(*arguments, factory=Full, **options)
 
     monkeypatch.setattr(sqlite3, "connect", full)
-    with pytest.raises(InvalidParameterError, match="'budget' .*disk is full.*Look at the disk"):
+    with pytest.raises(InvalidParameterError, match="'budget' .*disk is full.*Check the disk"):
         budget.reserve("fit", "mu squared", FIFTH)
     assert budget.remaining == {"Gaussian": 1 - FIFTH}
     other = Budget(epsilon=1, delta=1e-5)

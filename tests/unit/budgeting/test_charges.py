@@ -257,7 +257,7 @@ def test_a_charge_that_does_not_fit_leaves_everything_as_it_was(tmp_path):
         ({}, {"epsilon": 1, "delta": 1}, "'delta'"),
         ({}, {"mu": 0}, "'mu'.*positive"),
         ({}, {"rho": math.inf}, "'rho'.*finite"),
-        ({}, {"epsilon": 1, "periods": ("q0",)}, "needs a budget that counts periods"),
+        ({}, {"epsilon": 1, "periods": ("q0",)}, "needs a budget with periods"),
         ({"delta": 0}, {"mu": 1}, "pure account alone"),
         ({"delta": 0}, {"epsilon": 0.1, "delta": 1e-9}, "must be 0 under a budget"),
         ({"periods": 1}, {"mu": 0.1}, "'periods'"),

@@ -401,7 +401,7 @@ def test_a_forked_process_charges_the_file_or_is_refused(tmp_path) -> None:
             lambda: model().fit(X, Y, budget=opened, fraction=TENTH),
             lambda: _trained(Dataset(X, Y), fraction=TENTH),
         ):
-            assert "works in the process that opened it" in forked(call)
+            assert "is usable only in the process that opened it" in forked(call)
         assert opened.lines == ()
         opened.save(tmp_path / "budget")
         for call in (

@@ -143,7 +143,9 @@ def test_rows_in_several_periods_cost_as_their_squares():
     budget = opened(periods=2)
     X, y, of_rows = joined(0, 1)
     window = budget.window("q0", "q1", of_rows=of_rows)
-    with pytest.raises(BudgetExceededError, match="costs more where somebody has rows in several"):
+    with pytest.raises(
+        BudgetExceededError, match="costs more because one individual may have rows in several"
+    ):
         classifier().fit(X, y, budget=window, fraction=0.26)
     model = classifier().fit(X, y, budget=window, fraction=0.25)
     assert budget.remaining == {"Gaussian": 0}
@@ -283,7 +285,7 @@ def test_what_has_no_period_is_refused():
             budget.window(*names)
     with pytest.raises(InvalidParameterError, match="do not go together"):
         budget.disjoint("north")
-    with pytest.raises(InvalidParameterError, match="needs a budget that counts periods"):
+    with pytest.raises(InvalidParameterError, match="needs a budget with periods"):
         Budget(epsilon=1, delta=0).window("q0")
     with pytest.raises(InvalidParameterError, match="needs neighbors='add_remove'"):
         opened(neighbors="replace")
@@ -304,7 +306,7 @@ def test_names_of_several_rows_of_somebody_are_not_learned():
         learns.set_params(rows_per_user=budget.rows_per_user)
         given = {} if users is None else {"user_ids": users}
         if periods == 2 and users is None:
-            with pytest.raises(InvalidParameterError, match="With several rows of somebody"):
+            with pytest.raises(InvalidParameterError, match="With several rows of one individual"):
                 learns.fit(X, words, budget=window, fraction=0.2, **given)
             assert budget.lines == ()
         else:
@@ -383,7 +385,7 @@ def test_a_forecast_counts_the_fits_that_the_records_then_allow():
     assert 0 < told.epsilon < 4
     with pytest.raises(InvalidParameterError, match="'fraction'"):
         budget.forecast(fraction=0)
-    with pytest.raises(InvalidParameterError, match="what its property left says"):
+    with pytest.raises(InvalidParameterError, match="read its property `remaining`"):
         Budget(epsilon=1, delta=0).forecast(fraction=1)
 
 

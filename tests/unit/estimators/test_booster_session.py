@@ -176,7 +176,7 @@ def test_what_needs_other_rows_or_metrics_of_these_is_refused(calls):
         "eval_train": lambda: booster.eval_train(),
         "refit_leaves": lambda: booster.refit(X, Y),
         "Every item": lambda: booster.add_valid(X, "rows"),
-        "query of its own": lambda: booster.add_valid(own, "rows"),
+        "an exact metric of private rows": lambda: booster.add_valid(own, "rows"),
         "met ndarray": lambda: Booster(train_set=X),
     }
     for message, call in refused.items():

@@ -99,9 +99,9 @@ def test_training_rows_are_never_judged_and_not_kept():
     params = PARAMS | TASKS["regression"][2]
     booster = dpboost.train(params, data, 3, keep_training_booster=True)
     assert booster.eval_valid() == []
-    with pytest.raises(InvalidParameterError, match="training set cannot be judged"):
+    with pytest.raises(InvalidParameterError, match="training set cannot be evaluated"):
         booster.eval(data, "training")
-    with pytest.raises(InvalidParameterError, match="training set cannot be judged"):
+    with pytest.raises(InvalidParameterError, match="training set cannot be evaluated"):
         booster.add_valid(Dataset(data.data, SCORES), "training")
     for call in (booster.eval_train, booster.update, booster.rollback_one_iter):
         with pytest.raises(InvalidParameterError):

@@ -41,7 +41,7 @@ def fitted(request):
 
 def test_outside_it_is_exact_and_says_that_nothing_pays(fitted) -> None:
     model, y = fitted
-    with pytest.warns(ScoreWarning, match="it is a leak"):
+    with pytest.warns(ScoreWarning, match="it leaks information"):
         found = model.score(X, y)
     exact = accuracy_score if hasattr(model, "classes_") else r2_score
     assert found == exact(y, model.predict(X))

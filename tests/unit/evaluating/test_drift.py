@@ -95,7 +95,7 @@ def test_users(model) -> None:
     users = np.arange(300) // 3
     found = feature_histograms(model, rows(300, 1), user_ids=users, budget=budget, fraction=0.5)
     assert found.counts["Column_0"].sum() == pytest.approx(200, abs=0.1)
-    with pytest.raises(InvalidParameterError, match="give both or none"):
+    with pytest.raises(InvalidParameterError, match="pass both or neither"):
         feature_histograms(model, rows(300, 1), budget=budget, fraction=0.1)
 
 
@@ -107,7 +107,7 @@ def test_users(model) -> None:
         ({"fraction": 0}, "'fraction'"),
         ({"X": rows(10, 1)[:, :2]}, "columns|features"),
         ({"X": [rows(10, 1), rows(10, 1)]}, "batches"),
-        ({"user_ids": np.zeros(10)}, "give both or none"),
+        ({"user_ids": np.zeros(10)}, "pass both or neither"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_drawn(

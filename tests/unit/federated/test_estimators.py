@@ -128,7 +128,7 @@ def test_refuses_before_anything_happens(parameters, given, named):
     ("parameters", "named"),
     [
         ({"objective": "lambdarank"}, "lambdarank"),
-        ({"objective": lambda y, p: (y, p)}, "nobody's code"),
+        ({"objective": lambda y, p: (y, p)}, "run no code of others"),
         ({"objective": "multiclassova", "recipe": "seq"}, "objective"),
         ({"class_weight": {5: 2.0}}, "class_weight"),
         ({"class_weight": "balanced", "recipe": "dpboost"}, "class_weight"),

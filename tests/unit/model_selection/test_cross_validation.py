@@ -83,7 +83,7 @@ def test_rows_of_a_user_share_a_fold_and_are_limited():
     assert set(counts.values()) == {4}  # two rows in two of three fits
     assert all(set(Counter(part.tolist()).values()) == {2} for part in seen)
     assert results.privacy_report.rows_per_user == 2
-    with pytest.raises(InvalidParameterError, match="give both or none"):
+    with pytest.raises(InvalidParameterError, match="pass both or neither"):
         cv({"rows_per_user": 2})
 
 
@@ -347,7 +347,7 @@ def test_of_given_folds_the_number_is_taken(name):
 
 def test_training_rows_are_no_public_set():
     data = Dataset(X, Y)
-    with pytest.raises(InvalidParameterError, match="among public_sets"):
+    with pytest.raises(InvalidParameterError, match="public_sets contains"):
         dpboost.cv(PARAMS, data, 3, public_sets=[data])
 
 

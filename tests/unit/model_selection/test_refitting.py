@@ -95,7 +95,7 @@ def test_users(model) -> None:
     assert newer.privacy_report_.rows_per_user == 2
     with pytest.raises(InvalidParameterError, match="'rows_per_user'"):
         refit_leaves(model, X, y, user_ids=users, budget=budget, fraction=1)
-    with pytest.raises(InvalidParameterError, match="give both or none"):
+    with pytest.raises(InvalidParameterError, match="pass both or neither"):
         refit_leaves(old, X, y, budget=budget, fraction=1)
 
 
