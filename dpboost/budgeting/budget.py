@@ -120,7 +120,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     guarantees add up (Vadhan and Zhang, STOC 2023). A split of epsilon that followed the releases
     would have no such proof.
 
-    A fifth of delta is set aside for stability histograms (learned categories and classes), all of
+    A fifth of delta is reserved for stability histograms (learned categories and classes), all of
     it where the account is pure alone; a fit may use its fraction of that.
 
     Examples

@@ -389,3 +389,18 @@ def test_users_and_replaced_rows_have_distances_of_their_own():
             as_opendp_measurement(boosting(**changes))
     with pytest.raises(InvalidParameterError, match="'model'"):
         as_opendp_measurement(itertools.count())
+
+
+def test_the_figures_of_the_page_on_budgets():
+    """docs/howto/budget.md: a fifth of a budget alone, and the noise of an account in rho."""
+    fifth = Budget(epsilon=1, delta=1e-5).account(GDPAccountant(), Fraction(1, 5))
+    assert round(fifth.epsilon(fifth.allowance, fifth.least_delta), 2) == 0.41
+    more = []
+    for epsilon, delta in itertools.product((0.1, 0.5, 1, 2, 4, 8), (1e-8, 1e-6, 1e-5)):
+        budget = Budget(epsilon=epsilon, delta=delta)
+        mu, rho = (
+            budget.account(accountant, Fraction(1)).allowance
+            for accountant in (GDPAccountant(), ZCDPAccountant())
+        )
+        more.append(math.sqrt(mu / (2 * rho)) - 1)
+    assert (round(min(more), 2), round(max(more), 2)) == (0.05, 0.1)
