@@ -73,7 +73,7 @@ for _ in range(kills):
 
 
 def runs(path: Path, kills: int, *, planted: bool = False) -> list[tuple[int, int]]:
-    """Return how many fits drew, and how many are booked, after each kill.
+    """Return how many fits drew, and how many are recorded, after each kill.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Orderings that a paper reports, or that we add, and what became of them.
 
-A claim is judged by the differences of two methods on the same rows. Its interval is Student's
+A claim is evaluated by the differences of two methods on the same rows. Its interval is Student's
 over the repeats, wide enough for all claims that stand together on a page (Bonferroni), and for
 rows that repeats share (Nadeau and Bengio, 2003). *Confirmed* and *refuted* ask for ten repeats;
 with fewer a claim at most *agrees* or *disagrees*.
@@ -173,7 +173,7 @@ def _means(
 def judged(
     claims: Iterable[Claim], rows: Sequence[Result], *, only_measured: bool = False
 ) -> list[Verdict]:
-    """Judge claims, those of the paper together and ours together.
+    """Evaluate claims, those of the paper together and ours together.
 
     Parameters
     ----------

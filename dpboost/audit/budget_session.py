@@ -81,7 +81,7 @@ class SessionAudit:
     reached : dict of str to float
         Largest part of its charge that each kind of release cost.
     largest : float
-        Largest part of what was booked that the differing row cost.
+        Largest part of what was recorded that the differing row cost.
     """
 
     n_runs: int = 0

@@ -79,9 +79,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         ``delta`` is 0, none otherwise.
     periods : int, optional
         Where rows come in periods (months, quarters, sites): most of them that one person, or
-        user, may have rows in; 1 where periods share nobody. Every fit then says whose rows it
+        user, may have rows in; 1 where periods share no one. Every fit then says whose rows it
         reads, by ``budget.window("2026 Q1", ...)``, and is charged to these periods alone.
-        Without ``rows_per_user`` somebody has one row in a period.
+        Without ``rows_per_user`` someone has one row in a period.
     table : str, optional
         What the table is called in reports. No row is looked at.
 
@@ -95,14 +95,14 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     Everything that was released under the budget is together (epsilon, delta)-differentially
     private for the one table that the user applies it to. A fit records its whole fraction before
     its first draw, and nothing that it charged is ever refunded, not even after an error. What it
-    did not use stays booked, but where rows that are held out may stop it: what such a fit has
+    did not use stays recorded, but where rows that are held out may stop it: what such a fit has
     reserved and never charged is free again when it comes to its end.
     A budget cannot be copied or pickled. With a file (:meth:`save`) the line is on disk before the
     first draw, and several processes charge one file. Copies of that file are as many budgets,
     which nothing here can see.
     An estimator or a `Dataset` that is pickled inside ``with Budget(...)`` names the budget: where
     it is unpickled, its fits and scores are charged to the file, or refused where there is none.
-    A function that makes its own estimator in another process is told nothing of the budget: it
+    A function that makes its own estimator in another process does not know the budget: it
     opens the file itself, ``with Budget.load(path):``.
 
     Notes
@@ -228,7 +228,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def lines(self) -> tuple[BudgetLine, ...]:
-        """What every fit took, in the order of booking."""
+        """What every fit took, in the order of recording."""
         with self._lock:
             self._records.read_again()
             return tuple(self._records.lines)
@@ -241,7 +241,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def epsilon_spent(self) -> float:
-        """Epsilon at ``delta`` of all that was booked so far, used or not."""
+        """Epsilon at ``delta`` of all that was recorded so far, used or not."""
         epsilon = Fraction(0)
         gaussian = 0.0
         paid = spent(lines := self.lines, self._overlap)
@@ -586,7 +586,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         position : int
             Of the line, from `reserve`.
         fraction : Fraction
-            What was charged: it stays booked.
+            What was charged: it stays recorded.
 
         Raises
         ------
@@ -633,9 +633,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Privacy
         -------
         That the tables are disjoint is the promise of the user. A row is then in one of them, and
-        of the fractions that were booked for them the largest counts. Under "replace" that is not
+        of the fractions that were recorded for them the largest counts. Under "replace" that is not
         true: a row may be replaced by one that belongs to another table. Two tables change then,
-        each by a row more or less, which no fraction that was booked for one of them covers.
+        each by a row more or less, which no fraction that was recorded for one of them covers.
 
         Examples
         --------
@@ -649,12 +649,12 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         return self._records.key
 
     def hold(self, model: Any, rows: HeldRows, part: Part) -> None:
-        """Keep rows that a fit of the model has set aside, as long as the model exists."""
+        """Keep rows that a fit of the model has held out, as long as the model exists."""
         with self._lock:
             self._held[model] = (rows, part)
 
     def held_out(self, model: Any) -> tuple[HeldRows, Part]:
-        """Return the rows that a model's last fit has set aside, and their part of the records.
+        """Return the rows that a model's last fit has held out, and their part of the records.
 
         Raises
         ------

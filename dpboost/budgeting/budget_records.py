@@ -70,11 +70,11 @@ def counted(lines: Sequence[BudgetLine]) -> list[BudgetLine]:
 def spent(
     lines: Sequence[BudgetLine], overlap: Overlap | None = None, including: str | None = None
 ) -> dict[str, Fraction]:
-    """Return what is spent of each account: the most that anybody can have paid for.
+    """Return what is spent of each account: the most that anyone can have been charged.
 
     What is for all rows adds up. Of the parts of a division, which are disjoint, the one that paid
     most counts; divisions that cut across each other add up again. With periods it is the most that
-    somebody with rows in so many of them can have paid.
+    someone with rows in so many of them can have paid.
 
     Parameters
     ----------

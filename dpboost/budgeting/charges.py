@@ -173,12 +173,12 @@ class ChargedBudget:
         Returns
         -------
         Fraction
-            Part of the account that is booked.
+            Part of the account that is recorded.
 
         Raises
         ------
         BudgetExceededError
-            If less is left; then nothing is booked, and the release must not take place.
+            If less is left; then nothing is recorded, and the release must not take place.
         InvalidParameterError
             Unless one guarantee is given, of an account that the budget has.
 
@@ -191,11 +191,11 @@ class ChargedBudget:
 
         Notes
         -----
-        Epsilon alone is booked on the pure account where there is one. Else, and with rho or mu,
+        Epsilon alone is recorded on the pure account where there is one. Else, and with rho or mu,
         the Gaussian account is charged in what it counts in: :math:`\rho = \varepsilon^2 / 2` or
         :math:`\mu^2 / 2`, or :math:`\mu = -2 \Phi^{-1} (1 / (1 + e^\varepsilon))`. A rho has no
         mu: it has to come before all fits, which then count in rho too. Delta takes its part of
-        the fifth that is set aside, and the larger of both parts is booked.
+        the reserved fifth, and the larger of both parts is recorded.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What a fit asks of a budget: a fraction, for its rows, booked before its first draw.
+"""What a fit asks of a budget: a fraction, for its rows, recorded before its first draw.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -36,14 +36,14 @@ SMALLEST_PART = Fraction(1, 10**6)
 
 @dataclass(kw_only=True, eq=False)
 class Holdout:
-    """What a fit sets aside.
+    """What a fit holds out.
 
     Parameters
     ----------
     share : Fraction
         Expected part of the rows.
     rows : HeldRows, optional
-        Once they are dealt.
+        Once they are assigned.
     reserved : list of int
         Positions of the lines of a fit that they may stop: of the rows to train on, and of these.
     """
@@ -66,13 +66,13 @@ class Claim:
     part : tuple of (str, str), default=()
         Which rows it is for, as in a line of the records.
     holdout : Holdout, optional
-        What is set aside before anything is released.
+        What is held out before anything is released.
     stops : bool, default=False
         Whether these rows stop training, for a part of what the fit takes.
     booked : bool, default=False
         Whether the records have it already, as the first of several fits under one line.
     positions : list of int
-        Of its lines in the records, once they are booked.
+        Of its lines in the records, once they are recorded.
     tables : mapping of str to str
         Hashes of the rows of its periods.
     """
@@ -143,7 +143,7 @@ class Claim:
 
     @property
     def learns_no_names(self) -> bool:
-        """Whether the fit may read several rows of somebody, which could share a rare name.
+        """Whether the fit may read several rows of someone, which could share a rare name.
 
         A stability histogram hides the name of one row; the name of k rows has k times its count.
         """
@@ -200,7 +200,7 @@ class Claim:
 
     @property
     def _held_part(self) -> Part:
-        """The side of a holdout that is set aside, as in a line of the records."""
+        """The side of a holdout that is held out, as in a line of the records."""
         return (*self.part[:-1], (self.part[-1][0], HELD))
 
     def set_aside(
@@ -210,7 +210,7 @@ class Claim:
         users: NDArray[np.int64] | None,
         coins: RowCoins,
     ) -> NDArray[np.intp]:
-        """Deal rows to the two sides of a holdout, and return the positions of those to train on.
+        """Assign rows to the two sides of a holdout, and return the positions of those to train on.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class Claim:
         return trained
 
     def keep(self, model: Any) -> None:
-        """Keep what was set aside from a model, now that it is fitted."""
+        """Keep what was held out from a model, now that it is fitted."""
         if self.holdout is not None and self.holdout.rows is not None:
             self.budget.hold(model, self.holdout.rows, self._held_part)
 
@@ -275,7 +275,7 @@ def claim(
     belongs : sequence
         Objects that then belong to the budget: table and estimator.
     holdout : float, Fraction or None
-        Expected part of the rows to be set aside.
+        Expected part of the rows to be held out.
     carrier : object, optional
         Estimator or Dataset of the call: where it was pickled, a budget may have been open.
 

@@ -1,4 +1,4 @@
-"""What the fits of a process spend outside of budgets: nobody else adds it up.
+"""What the fits of a process spend outside of budgets: no one else adds it up.
 
 Whether two tables share rows cannot be seen without a look at their cells. They may if they are
 one object, or have columns of the same names and types, all of which is public.

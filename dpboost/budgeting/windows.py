@@ -182,7 +182,7 @@ class WindowedBudget:
 
     @property
     def periods(self) -> int | None:
-        """In how many periods somebody may have rows; None where periods are not counted."""
+        """In how many periods someone may have rows; None where periods are not counted."""
         return None if self._overlap is None else self._overlap.most
 
     @property
@@ -223,7 +223,7 @@ class WindowedBudget:
         Only these periods pay. What rows a period has is fixed by the first line that names it: a
         hash of them with a secret key is kept with the records, and a table with other rows for
         that period is refused before anything is drawn. Labels are not compared, so that several
-        labels of the same rows may be learned. That nobody's rows are in more periods than the
+        labels of the same rows may be learned. That no one's rows are in more periods than the
         budget says, under whatever names, is the promise of the user.
 
         Examples
@@ -281,7 +281,7 @@ class WindowedBudget:
 
         Privacy
         -------
-        Reads the records, which are public; nothing is booked.
+        Reads the records, which are public; nothing is recorded.
 
         Examples
         --------
@@ -348,7 +348,7 @@ def _fits_left(
 ) -> float:
     """Return how many fits with a new period each still fit into an account.
 
-    Periods of one person that are `window` apart share no fit. Whoever pays most of all fits to
+    Periods of one person that are `window` apart share no fit. Anyone who pays most of all fits to
     come therefore has a like among those whose periods span ``most * window``: once so many fits
     were allowed, with one more window at each end, all are.
     """

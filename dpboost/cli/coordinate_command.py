@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train or judge, save and say what holds."""
+    """Train or evaluate, save, and print the report."""
     check_outputs(options.output)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     settings = read_configuration(options.config, needed=_NEEDED, optional=_OPTIONAL, paths=_PATHS)

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train, save and say what holds."""
+    """Train, save, and print the report."""
     kept = None if options.force else options.output
     check_outputs(options.output, options.html, options.scores, options.transcript, keep=kept)
     if options.scores is not None and options.holdout is None:

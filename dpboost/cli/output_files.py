@@ -22,7 +22,7 @@ def check_outputs(*paths: str | None, keep: str | None = None) -> None:
     Raises
     ------
     InvalidParameterError
-        For a folder that is not there or may not be written to, for a folder in the place of a
+        For a folder that is not there or may not be written to, for a folder instead of a
         file, and for a file that is to be kept.
     """
     if keep is not None and os.path.isfile(keep):

@@ -101,7 +101,7 @@ def config_rows(path: Path) -> list[Row]:
 
 
 def parity_figure(seed: int = 0) -> str:
-    """Return the areas under the ROC curve of made-up rows as lines of text."""
+    """Return the areas under the ROC curve of synthetic rows as lines of text."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (N_ROWS, N_FEATURES))
     score = 3 * X[:, 0] + 2 * np.sin(4 * X[:, 1]) + 3 * X[:, 2] * X[:, 3]

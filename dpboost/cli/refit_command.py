@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Learn the leaves, save and say what holds."""
+    """Learn the leaves, save, and print the report."""
     check_outputs(options.output, keep=None if options.force else options.output)
     spending = spending_of(options).in_a_budget()
     declared = declaration_of(options.schema, options.target, options.user)

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what holds, or raise."""
+    """Print what was verified, or raise."""
     data = Path(options.certificate).read_bytes()
     try:
         document = parse_json(data)

@@ -32,7 +32,7 @@ def reader_of(given: GivenRows, request: FitRequest) -> Reader:
     Raises
     ------
     InvalidParameterError
-        For rows that would have to be set aside, and for users without their number of rows.
+        For rows that would have to be held out, and for users without their number of rows.
     """
     privacy = request.privacy
     if request.conformal is not None:

@@ -160,7 +160,7 @@ class Declaration:
         table : DataFrame
         task : {"classification", "regression"}
         y, user_ids : array-like, optional
-            In the place of the columns that are declared as such.
+            Instead of the columns that are declared as such.
         assume_types : bool
             Whether types of other columns are read off the cells.
         keep_cells : bool
@@ -254,7 +254,7 @@ class Declaration:
         return name
 
     def _problems(self, names: Sequence[str], undeclared: Sequence[str]) -> list[str]:
-        """Return what has to be mended before table and declaration fit: a line a column."""
+        """Return what has to be fixed before table and declaration fit: a line a column."""
         words, lines = self.interface, []
         if self.dictionary is None:
             if undeclared:

@@ -220,7 +220,7 @@ def encode_classes(
 
     Privacy
     -------
-    A row-wise map with a public list; nobody is told about labels outside it.
+    A row-wise map with a public list; labels outside it are not reported.
     """
     indices = np.zeros(len(labels), dtype=np.int64)
     present = np.zeros(len(labels), dtype=bool)

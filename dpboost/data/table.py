@@ -236,7 +236,7 @@ class Table:
 
 
 def _without_zeros(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers with NaN in the place of what LightGBM reads as zero."""
+    """Return numbers with NaN instead of what LightGBM reads as zero."""
     return np.where(np.abs(values) <= LARGEST_ZERO, np.nan, values)
 
 
@@ -266,8 +266,8 @@ def read_table(
     zero_as_missing : bool, default=False
         Whether zeros in columns of numbers are missing, stored or not.
     may_be_empty : bool, default=False
-        Whether a table without rows is one: where rows were dealt by secret coins, an error would
-        tell.
+        Whether a table without rows is one: where rows were assigned by secret random assignment,
+        an error would tell.
 
     Raises
     ------

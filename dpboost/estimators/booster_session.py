@@ -1,4 +1,4 @@
-"""``Booster(params, train_set)``: it is told its rounds one by one, and trains them together."""
+"""``Booster(params, train_set)``: it receives its rounds one by one, and trains them together."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class _Rates:
 
 
 class BoosterSession(KeptBooster, trains=True):
-    """A Booster of a training set, whose rounds are told one by one.
+    """A Booster of a training set, whose rounds are added one by one.
 
-    ``update`` tells of one round more, and trains nothing. The rounds are trained, together and
+    ``update`` adds a round, and trains nothing. The rounds are trained, together and
     once, as soon as anything looks at the model: predictions, its text, metrics of public rows.
     So the noise is divided among as many as there are, and there is one charge.
 
@@ -104,7 +104,7 @@ class BoosterSession(KeptBooster, trains=True):
         return bool(vars(self).get("_trained", True))
 
     def _ready(self) -> None:
-        """Train the rounds that were told of, unless they are trained."""
+        """Train the rounds that were added, unless they are trained."""
         if self._is_ready():
             return
         if not self._told:
@@ -221,7 +221,7 @@ class BoosterSession(KeptBooster, trains=True):
         Warns
         -----
         ParameterWarning
-            Where rounds were told of before: they have the new value too.
+            Where rounds were added before: they have the new value too.
         """
         if self._is_ready():
             super().reset_parameter(params)
@@ -241,7 +241,7 @@ class BoosterSession(KeptBooster, trains=True):
         return self
 
     def current_iteration(self) -> int:
-        """Return the number of rounds, trained or told of."""
+        """Return the number of rounds, trained or added."""
         return int(super().current_iteration()) if self._is_ready() else len(self._told)
 
     def feature_importance(self, *args: Any, **kwargs: Any) -> Any:
@@ -250,7 +250,7 @@ class BoosterSession(KeptBooster, trains=True):
         return super().feature_importance(*args, **kwargs)
 
     def add_valid(self, data: lightgbm.Dataset, name: str) -> BoosterSession:  # type: ignore[override]
-        """Add rows that anybody may see, with labels."""
+        """Add rows that anyone may see, with labels."""
         if self._is_ready():
             super().add_valid(data, name)
             return self
@@ -262,11 +262,11 @@ class BoosterSession(KeptBooster, trains=True):
         return self
 
     def eval(self, data: lightgbm.Dataset, name: str, feval: Any = None) -> list[Any]:  # type: ignore[override]
-        """Judge rows that anybody may see, once the rounds are trained."""
+        """Evaluate rows that anyone may see, once the rounds are trained."""
         self._ready()
         return super().eval(data, name, feval)
 
     def eval_valid(self, feval: Any = None) -> list[Any]:  # type: ignore[override]
-        """Judge the evaluation sets, once the rounds are trained."""
+        """Evaluate the evaluation sets, once the rounds are trained."""
         self._ready()
         return super().eval_valid(feval)

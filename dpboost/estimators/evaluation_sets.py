@@ -39,16 +39,16 @@ class PublicRowsWarning(PrivacyWarning):
 
 
 class SkippedRowsWarning(PrivacyWarning):
-    """The training rows are among the evaluation sets, and are not judged.
+    """The training rows are among the evaluation sets, and are not evaluated.
 
-    A metric of private rows is a query of its own, each round, and is not paid for. The results
+    A metric of private rows is a query of its own, each round, and is not charged. The results
     have ``nan`` for each round, and early stopping ignores them.
     """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicSet:
-    """Rows that anybody may see, on which each round is judged.
+    """Rows that anyone may see, on which each round is evaluated.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Metrics:
     def names(self) -> list[tuple[str, bool]]:
         """Return the name of each metric, and whether higher is better, without rows of a user.
 
-        Functions are called with two made-up rows; one that does not bear them has its own name.
+        Functions are called with two synthetic rows; one that does not bear them has its own name.
         """
         self._reference.construct()
         labels = np.asarray(self._reference.get_label())
@@ -230,7 +230,7 @@ class Evaluator:
     sets : sequence of PublicSet
         Taken as public.
     skipped : str, optional
-        Name of the training rows, where they are among the evaluation sets: not judged.
+        Name of the training rows, where they are among the evaluation sets: not evaluated.
     metrics : sequence of str
         LightGBM's names; empty for the default of the objective.
     and_default : bool
@@ -282,7 +282,7 @@ class Evaluator:
         self._ended_at: int | None = None
 
     def check(self, schema: Any, n_features: int, classes: Sequence[Any] | None) -> None:
-        """Refuse public rows that cannot be judged, before anything private is released.
+        """Refuse public rows that cannot be evaluated, before anything private is released.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class Evaluator:
         return self._booster.learning_rate
 
     def after(self, trees: tuple[Tree, ...]) -> bool:
-        """Judge a released round and run the callbacks that come after it."""
+        """Evaluate a released round and run the callbacks that come after it."""
         self._trees += trees
         self._booster.grow()
         results: list[Any] = []

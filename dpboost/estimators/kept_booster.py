@@ -1,4 +1,4 @@
-"""The Booster of ``train(keep_training_booster=True)``: it judges rows that anybody may see."""
+"""The Booster of ``train(keep_training_booster=True)``: it evaluates rows that anyone may see."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpboost.lightgbm.booster import Booster
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judge:
-    """What a Booster has to know to judge public rows.
+    """What a Booster has to know to evaluate public rows.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class KeptBooster(Booster):
         return kept
 
     def add_valid(self, data: lightgbm.Dataset, name: str) -> KeptBooster:  # type: ignore[override]
-        """Add rows that anybody may see, with labels.
+        """Add rows that anyone may see, with labels.
 
         Returns
         -------
@@ -123,7 +123,7 @@ class KeptBooster(Booster):
         return self
 
     def eval(self, data: lightgbm.Dataset, name: str, feval: Any = None) -> list[Any]:  # type: ignore[override]
-        """Judge rows that anybody may see.
+        """Evaluate rows that anyone may see.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class KeptBooster(Booster):
         return judge.results([(name, data)], feval)
 
     def eval_valid(self, feval: Any = None) -> list[Any]:  # type: ignore[override]
-        """Judge the evaluation sets of the training, and those that were added.
+        """Evaluate the evaluation sets of the training, and those that were added.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The ``score`` of estimators: paid from a budget, or told to be a leak."""
+"""The ``score`` of estimators: charged to a budget, or reported as a leak."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpboost.evaluating.evaluate import evaluate
 
 
 class ScoreWarning(PrivacyWarning):
-    """A score of rows that nothing pays for: a leak where they are private."""
+    """A score of rows that is not charged: a leak where they are private."""
 
 
 class PrivateScore(CarryingEstimator):
@@ -55,7 +55,7 @@ class PrivateScore(CarryingEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             Of public rows only.
         budget : Budget, optional
-            That pays for a score of private rows. Inside ``with Budget(...)`` that budget by
+            That charges a score of private rows. Inside ``with Budget(...)`` that budget by
             default.
         fraction : float or Fraction, optional
             Part of the budget that the score takes, in (0, 1].
@@ -81,7 +81,7 @@ class PrivateScore(CarryingEstimator):
 
         Privacy
         -------
-        Under a budget as :func:`dpboost.evaluate`. Without one it protects nobody.
+        Under a budget as :func:`dpboost.evaluate`. Without one it protects no one.
         """
         model: Any = self
         if budget is None and fraction is None and not is_open(self):

@@ -88,9 +88,9 @@ class TrainedTree(TreeEstimator):
             Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
             does not spend is not given back.
         holdout : float or Fraction, optional
-            Expected part of the rows to be set aside by secret coins (of the users, where these
-            are protected), in (0, 1), for ``dpboost.evaluate(model, budget=..., fraction=...)``.
-            They enter no other release.
+            Expected part of the rows to be held out by secret random assignment (of the users,
+            where these are protected), in (0, 1), for ``dpboost.evaluate(model, budget=...,
+            fraction=...)``. They enter no other release.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
     The model is a LightGBM model of one tree (of one tree for each class where there are more than
     two), and a text that people can read. The tree is the engine's: it takes the same tables,
     weights, users and budgets as boosting, and ``DPBoostClassifier(n_estimators=1)`` is the same
-    story with a tree of gradients in the place of one of class counts.
+    story with a tree of gradients instead of one of class counts.
 
     Parameters
     ----------
@@ -213,9 +213,9 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         ``dpboost.recipes.recipe.Recipe`` of your own is taken as well: see
         ``examples/12_own_recipe.py``.
     preset : {"paper"}, default=None
-        ``"paper"`` takes the values of the paper's experiments for what is left open below, in
-        the place of the recipe's own rule (``dp_topdown``, ``diffp_c45``; the other papers' trees
-        have no other values).
+        ``"paper"`` takes the values of the paper's experiments for what is left open below, instead
+        of the recipe's own rule (``dp_topdown``, ``diffp_c45``; the other papers' trees have no
+        other values).
     max_depth : int, default=None
         Levels of splits, 0 to 12, or to 512 with ``dp_topdown``. None, here and below, means the
         rule of the recipe; the value used is stored with an underscore after ``fit``.
@@ -265,7 +265,7 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         Public bound of the weights of rows, to which they are clipped; 1 without it.
     rows_per_user : int, default=None
         Protects users instead of rows: so many rows of each take part at most, chosen by secret
-        coins. ``fit`` then needs ``user_ids``.
+        random assignment. ``fit`` then needs ``user_ids``.
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None
@@ -419,7 +419,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
         Public bound of the weights of rows, to which they are clipped; 1 without it.
     rows_per_user : int, default=None
         Protects users instead of rows: so many rows of each take part at most, chosen by secret
-        coins. ``fit`` then needs ``user_ids``.
+        random assignment. ``fit`` then needs ``user_ids``.
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None

@@ -154,7 +154,7 @@ class Groups:
         model : estimator
             Whose schema lists the categories of a column.
         held : bool
-            Whether the rows were set aside by secret coins.
+            Whether the rows were held out by secret random assignment.
         """
         if groups is None:
             return cls(names=(), codes=np.zeros(n_rows, dtype=np.int64))

@@ -38,7 +38,7 @@ class Evaluation:
     notes : tuple of str
         What the figures leave out.
     held_out : bool, default=False
-        Whether the rows are those that the fit has set aside: `model.fit(..., holdout=...)`.
+        Whether the rows are those that the fit has held out: `model.fit(..., holdout=...)`.
     transcript : Transcript or None
         Of the call, for `dpboost.replay`.
 

@@ -37,7 +37,7 @@ class Estimate:
     noise_stddev : float
         Standard deviation that noise alone gives the value.
     too_few : bool, default=False
-        Whether the released number of rows is no more than noise: nobody may be there, and the
+        Whether the released number of rows is no more than noise: no one may be there, and the
         value means nothing. It is shown as "too few rows".
     """
 

@@ -137,7 +137,7 @@ def evaluate(
     metrics, groups
         As of ``dpboost.evaluate``; groups are a column, or ``(column, names)``.
     user_ids : sequence of array-like, optional
-        Whose row each one is, for each party, where ``rows_per_user`` protects persons.
+        Whose row each one is, for each party, where ``rows_per_user`` protects individuals.
     budget, fraction : None
         Refused: a budget has no records at parties.
     **terms

@@ -64,7 +64,7 @@ min_gain_, prune_, min_rows_, bounds_share_
     privacy_report_ : PrivacyReport
         Every release and its charge, by the coordinator's ledger.
     party_reports_ : tuple of PrivacyReport
-        After ``fit``: what each party has booked itself, and what holds against whom; nothing
+        After ``fit``: what each party has recorded itself, and the guarantee against each attacker; nothing
         there depends on its rows.
     agreement_ : Agreement
         The terms of the fit.

@@ -47,7 +47,7 @@ class Node:
     budget : Fraction or inf
         For its bounds and histograms.
     branch : tuple of str
-        Path of the part of the rows in whose scope its releases are booked: its parent's while
+        Path of the part of the rows in whose scope its releases are recorded: its parent's while
         it does the same as its siblings, then its own.
     path : tuple of str
         Its own path.
@@ -92,7 +92,7 @@ class SavedHistograms:
     A node releases bounds of all features and histograms of some of them; what it does not spend
     is handed on to its children, whose rows are disjoint, and at last to the class counts of the
     leaves. All budgets are functions of released numbers, and what is spent on any path from the
-    root to a leaf adds up to the budget of the tree: each release is booked in the scope of its
+    root to a leaf adds up to the budget of the tree: each release is recorded in the scope of its
     path.
     """
 

@@ -69,7 +69,7 @@ class EnsembleOfEnsembles:
 
     Privacy
     -------
-    Deviation: every row draws its tree by an independent secret coin. Subsets of fixed size
+    Deviation: every row draws its tree by an independent secret draw. Subsets of fixed size
     depend on the number of rows, and adding a row would displace others from theirs.
     """
 

@@ -55,7 +55,7 @@ class TrainingRows:
         return self._n_trees
 
     def deal(self, plan: EnsemblePlan, ledger: Ledger) -> None:
-        """Assign every row to one round of an ensemble by a secret coin of its own."""
+        """Assign every row to one round of an ensemble by an independent secret draw."""
         coins = None if plan.shares is None else ledger.row_coins()
         self.source.apply("deal", shares=plan.shares, coins=coins)
 

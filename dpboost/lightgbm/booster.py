@@ -59,7 +59,7 @@ class Booster(LoadedBooster):
     params : dict, optional
         As in LightGBM, ignored: parameters are read from the model.
     train_set : Dataset, optional
-        Private rows. ``update`` then tells of one round more, and all of them are trained together,
+        Private rows. ``update`` then adds a round, and all of them are trained together,
         by ``dpboost.train``, as soon as anything looks at the model. ``rollback_one_iter`` leaves
         the last round out, and refunds nothing.
     model_file : str or pathlib.Path, optional
@@ -78,13 +78,13 @@ class Booster(LoadedBooster):
     :func:`~dpboost.lightgbm.check_model_text` before LightGBM parses them. A pickle can run any
     code of its own: load only those that you trust.
 
-    Tools that ask an object for its ``__class__`` are told ``lightgbm.Booster``. MLflow saves every
-    Booster as model text, and reads the text back only if this is the class that it noted.
+    Tools that ask an object for its ``__class__`` are reported ``lightgbm.Booster``. MLflow saves
+    every Booster as model text, and reads the text back only if this is the class that it noted.
 
     Privacy
     -------
     Holds released values alone, so every method is post-processing; the methods that would read
-    rows to change or to judge the model (``update``, ``refit``, ``eval``, ...) raise. With a
+    rows to change or to evaluate the model (``update``, ``refit``, ``eval``, ...) raise. With a
     ``train_set`` it spends once what ``dpboost.train`` does.
 
     Examples

@@ -141,7 +141,7 @@ def _from_text(value: str) -> Any:
 
 
 def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> list[str]:
-    """Return a remark on each name that nobody knows; raise for one like a name of the guarantee.
+    """Return a remark on each name that no one knows; raise for one like a name of the guarantee.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def _without_argument(
 
 
 def _decided(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with None, the recipe's rule, in the place of LightGBM's defaults."""
+    """Return parameters with None, the recipe's rule, instead of LightGBM's defaults."""
     return {name: None if is_default(value) else value for name, value in values.items()}
 
 

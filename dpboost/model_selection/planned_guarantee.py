@@ -31,7 +31,7 @@ def explain_epsilon(
     recipe: str | Recipe | None = None,
     rows_per_user: int | None = None,
 ) -> EpsilonExplanation:
-    """Say what a guarantee means to somebody who wants to know whether a row was there.
+    """Say what a guarantee means to someone who wants to know whether a row was there.
 
     Parameters
     ----------

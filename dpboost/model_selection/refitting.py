@@ -92,8 +92,8 @@ def refit_leaves(
     Privacy
     -------
     Releases the noisy sums of the leaves of each tree, as the fit did, and nothing else of ``X``
-    and ``y``. ``privacy_report_`` speaks of these rows. What ``model`` told of its own rows is in
-    its own report; for a person with rows in both tables the two add up.
+    and ``y``. ``privacy_report_`` speaks of these rows. What ``model`` reported of its own rows is
+    in its own report; for a person with rows in both tables the two add up.
 
     Examples
     --------
@@ -256,15 +256,17 @@ def _refit(
 def _report(
     model: Any, ledger: Ledger, privacy: PrivacyRequest, objective: Objective
 ) -> PrivacyReport:
-    """Return what is told of the new rows."""
+    """Return what is reported of the new rows."""
     name = "classification" if is_classifier(model) else "regression"
     return PrivacyReport.from_ledger(
         ledger,
         facts={
             "recipe": BEST.name,
             "task": name,
-            "structure": "of a released model; what that told of its own rows is in its report, "
-            "and adds up for those who have rows in both tables",
+            "structure": (
+                "of a released model; the budget of its report adds up for individuals with rows "
+                "in both tables"
+            ),
             **privacy.facts,
             **objective.facts(),
         },

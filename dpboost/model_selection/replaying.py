@@ -79,7 +79,7 @@ class BlankRows:
 
 
 def replay(transcript: Transcript, **given: Any) -> Any:
-    """Repeat a recorded call with its released outcomes in the place of fresh noise.
+    """Repeat a recorded call with its released outcomes instead of fresh noise.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def replay(transcript: Transcript, **given: Any) -> Any:
     Privacy
     -------
     Reads no private row and draws no noise: it computes with a transcript, which is a released
-    object. Every release is booked again and compared with its line in the transcript.
+    object. Every release is recorded again and compared with its line in the transcript.
 
     Notes
     -----
@@ -147,7 +147,7 @@ def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[A
     given : mapping
         Arguments that a file does not hold.
     rows : RowsInstead
-        What stands where the rows of the call stood.
+        What replaces the rows of the call stood.
 
     Raises
     ------

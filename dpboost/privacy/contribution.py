@@ -25,7 +25,7 @@ class ContributionBound:
 
     Privacy
     -------
-    A public promise about every possible row. Whoever makes the vector keeps it by clipping.
+    A public promise about every possible row. Anyone who makes the vector keeps it by clipping.
     """
 
     l1: int

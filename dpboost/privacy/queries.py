@@ -1,7 +1,7 @@
 """Where private rows are: the queries and commands they take, and who may see what of them.
 
 A fit works with rows through a `RowHandle` alone. Rows may lie in this process, in partitions on
-other machines, or at parties that show them to nobody; the fit is the same.
+other machines, or at parties that show them to no one; the fit is the same.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Query(SumQuery, Protocol):
 
 
 class CategoryCountQuery(Protocol):
-    """Counts by values that nobody has listed; only for stores that have all rows."""
+    """Counts by values that no one has listed; only for stores that have all rows."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class RowStore(Protocol):
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all rows.
 
-        Scores of splits and clipped leaves are no sums: whoever computes them from this wraps
+        Scores of splits and clipped leaves are no sums: anyone who computes them from this wraps
         them as `Sensitive` at once. A store of parties has no such sum to give.
         """
 
@@ -141,7 +141,7 @@ class RowHandle:
         command : str
             Name of the method.
         **given
-            Its arguments: public and released values, and secret coins.
+            Its arguments: public and released values, and secret random assignment.
         """
         self._row_store.apply(command, **given)
 

@@ -122,7 +122,7 @@ class Sensitive:
         Parameters
         ----------
         function : callable
-            From the hidden array to an int64 array. It must keep nothing and tell nobody.
+            From the hidden array to an int64 array. It must keep nothing and tell no one.
         bounds : tuple of Sensitivity
             How far one row can move the result: the caller's proof.
         unit : float, optional
@@ -148,6 +148,6 @@ class Sensitive:
 def _reveal(sensitive: Sensitive) -> Any:
     """Unwrap a value, an array or scores in runs.
 
-    The ledger calls this after it has booked the charge; nobody else does.
+    The ledger calls this after it has recorded the charge; no one else does.
     """
     return sensitive._value

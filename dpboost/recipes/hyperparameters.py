@@ -195,7 +195,7 @@ class BoostingParameters(Parameters):
     feature_fraction : float, optional
         Part of the features, drawn at random, that a tree may use.
     bagging_fraction : float, optional
-        Chance of a row, by its secret coins, to take part in an ensemble.
+        Chance of a row, by its secret random assignment, to take part in an ensemble.
 
     Privacy
     -------

@@ -283,7 +283,7 @@ class Registry(Mapping[str, Recipe]):
     def find(self, name: Any, owner: str) -> Recipe:
         """Return the recipe of this name, or raise with the names there are.
 
-        A ``Recipe`` is returned as it is: whoever makes one answers for its guarantee.
+        A ``Recipe`` is returned as it is: anyone who makes one answers for its guarantee.
         """
         if isinstance(name, Recipe):
             return name

@@ -1,7 +1,7 @@
 """The record of a model for the registry of deployments of differential privacy.
 
 The registry of OpenDP takes one YAML file a deployment. A fit knows 20 of its 34 fields; the others
-are comments, to be filled in by whoever publishes the model.
+are comments, to be filled in by anyone who publishes the model.
 """
 
 from __future__ import annotations

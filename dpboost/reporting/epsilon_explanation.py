@@ -21,7 +21,7 @@ _PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonExplanation:
-    r"""A guarantee in the words of an attacker; made by `explain_epsilon`.
+    r"""A guarantee as bounds on an attacker; made by `explain_epsilon`.
 
     The attacker knows all other rows, sees everything that was released, and accuses the row of
     being in the table, or not. True positives are accusations where it is, false positives where
@@ -34,8 +34,8 @@ class EpsilonExplanation:
     delta : float
     mu : float or None
         Of the Gaussian guarantee; None where it is (epsilon, delta) alone. With both, either bound
-        holds, and the lesser one is told; beside the Gaussian noise a failure of probability delta
-        is then allowed for.
+        holds, and the smaller one is reported; beside the Gaussian noise a failure of probability
+        delta is then allowed for.
     what : str
         Of what the guarantee is, such as ``recipe='best'``; empty of a guarantee by itself.
 

@@ -351,8 +351,8 @@ class Schema:
 
         Privacy
         -------
-        **Private**: exact counts of rows, without noise. It is a look for whoever may see the
-        rows. Mend what is wrong by the codebook, never by the counts.
+        **Private**: exact counts of rows, without noise. It is a look for anyone who may see the
+        rows. Fix what is wrong by the codebook, never by the counts.
 
         Examples
         --------

@@ -55,7 +55,7 @@ class SchemaCheck:
 
     Privacy
     -------
-    Private: exact counts of rows. It is for whoever may see the rows, and for nobody else.
+    Private: exact counts of rows. It is for anyone who may see the rows, and for no one else.
     """
 
     findings: tuple[Finding, ...]

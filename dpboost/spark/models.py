@@ -85,7 +85,7 @@ class _Reader(MLReader[Any]):
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        """Load from the folder; as any pickle, it must come from somebody who is trusted."""
+        """Load from the folder; as any pickle, it must come from someone who is trusted."""
         if SparkSession.getActiveSession() is None and not has_java():
             raise InvalidParameterError(
                 "Spark needs Java 17 or later, and there is none: install a Java runtime, or set "

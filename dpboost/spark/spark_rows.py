@@ -179,7 +179,7 @@ def _held(selected: Any, columns: Columns, greeting: Callable[[int], Greeting]) 
 
 
 def _why(error: Exception) -> Exception:
-    """Return what the user is told of an error of Spark, whose own words may show cells."""
+    """Return the message to the user about an error of Spark, whose own words may show cells."""
     if "No module named 'dpboost'" in str(error):
         return InvalidParameterError(
             "The Python of Spark's workers has no dpboost: install the same version there, or set "

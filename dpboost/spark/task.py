@@ -90,7 +90,7 @@ def vectors(column: Any) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Greeting:
-    """What a task is told first.
+    """The first message to a task.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class NotPrivateWarning(PrivacyWarning):
 
 
 class LargeEpsilonWarning(PrivacyWarning):
-    """The guarantee says next to nothing: epsilon is very large."""
+    """The guarantee says almost nothing: epsilon is very large."""
 
 
 class LargeDeltaWarning(PrivacyWarning):

@@ -1,4 +1,4 @@
-"""Early stopping by private rows that were set aside: noisy sums after every eighth of the rounds.
+"""Early stopping by private rows that were held out: noisy sums after every eighth of the rounds.
 
 Rows held out enter no release of the training, and the training rows none of these, so that the
 two are charged side by side; ``docs/proofs/early-stopping.md`` has the proof.
@@ -44,7 +44,7 @@ _ABSOLUTE = ("regression_l1", "mape", "huber", "fair")
 
 
 def check_stopping(request: FitRequest) -> None:
-    """Raise where rows that are held out cannot judge what is trained.
+    """Raise where rows that are held out cannot evaluate what is trained.
 
     Raises
     ------

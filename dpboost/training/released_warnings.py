@@ -1,10 +1,10 @@
 """Warnings of what a fit has released: before its trees, and after them.
 
 Declared classes *are* what is public about labels, so the labels of the rows are not compared with
-them: whoever declares classes keeps to himself which of them occur. Of a range that does not fit
-the rows everything is clipped to its ends, and whether that is so is private as well. What is told
-here rests on numbers that the fit has released in any case: sizes of classes, histograms of bins,
-names of categories, the mean of the labels.
+them: anyone who declares classes keeps to himself which of them occur. Of a range that does not fit
+the rows everything is clipped to its ends, and whether that is so is private as well. The warnings
+here depend only on numbers that the fit has released in any case: sizes of classes, histograms of
+bins, names of categories, the mean of the labels.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def warn_after_trees(
 ) -> None:
     """Warn by what leaves of a single tree have counted, whose sums are those of all rows.
 
-    Rows of other labels are in no count of a tree: nothing tells of them alone.
+    Rows of other labels are in no count of a tree: nothing reports them alone.
 
     Parameters
     ----------

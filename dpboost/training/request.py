@@ -88,10 +88,10 @@ class FitRequest:
     monitor : TrainingCallback, optional
         Looks on, and may end training.
     conformal : float, optional
-        Part of the rows that intervals or sets of predictions are to cover; rows are then set
-        aside for them.
+        Part of the rows that intervals or sets of predictions are to cover; rows are then held out
+        for them.
     stopping : int, optional
-        Rounds without an improvement after which the rows that a budget's holdout sets aside end
+        Rounds without an improvement after which the rows that a budget's holdout holds out end
         training.
     most_rounds : int, optional
         Most rounds that the recipe's rule may plan.

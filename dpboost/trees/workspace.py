@@ -1,4 +1,4 @@
-"""Memory for the large private arrays of a fit, which is used again once nobody holds it."""
+"""Memory for the large private arrays of a fit, which is used again once no one holds it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Workspace:
 
     Privacy
     -------
-    What it lends holds whatever was there before: private numbers of the same fit. Whoever takes
-    an array writes all that anybody reads.
+    What it lends holds whatever was there before: private numbers of the same fit. Anyone who takes
+    an array writes all that anyone reads.
     """
 
     __slots__ = ("_lent",)

@@ -4,8 +4,8 @@ What it sends is on disk before it leaves, and sent again as it was. Two files i
 agreement: ``session.log`` has the secrets of the session, and of each message what was sent and
 replied; ``charges.txt`` has a plain line for each charge, which needs neither rows nor this library
 to be read. Noise is drawn once: words that are on disk are the only ones that are ever sent for
-their step, and others are drawn anew from the system's secret source. So a folder that was restored
-as it was earlier gives independent noise.
+their step, and others are drawn again from the system's secret source. So a folder that was
+restored as it was earlier gives independent noise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A session over HTTPS: parties connect to the coordinator, and open no port themselves.
 
 Both sides show a certificate that one authority of theirs has signed. Parties accept the
-coordinator that the agreement names and nobody else; the coordinator accepts messages of a party
+coordinator that the agreement names and no one else; the coordinator accepts messages of a party
 from the certificate alone with which that party has signed its hello.
 """
 
@@ -171,7 +171,7 @@ class HubServer:
 
 
 class _TlsServer(ThreadingHTTPServer):
-    """Shakes hands in the thread of the connection: a slow stranger keeps nobody waiting."""
+    """Shakes hands in the thread of the connection: a slow client keeps no one waiting."""
 
     daemon_threads = True
     request_queue_size = 128

@@ -1,6 +1,6 @@
 """Where the messages of a session come together: parties post, one coordinator replies to all.
 
-Each party sends one message for a key and waits for the reply, which is the same for all. Nobody
+Each party sends one message for a key and waits for the reply, which is the same for all. No one
 asks a party anything. The same message again gets the same reply, so that connections may break
 and processes start again.
 """
@@ -62,7 +62,7 @@ class Hub:
     Parameters
     ----------
     path : path, optional
-        A file that keeps replies before anybody gets them, so that another process goes on with
+        A file that keeps replies before anyone gets them, so that another process goes on with
         the session. In this process alone without one.
 
     Raises

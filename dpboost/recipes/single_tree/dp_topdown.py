@@ -24,7 +24,7 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
 
 What the user leaves open: a shallow tree whose depths share the budget equally, a tenth of it in
 the leaves. ``preset="paper"`` brings back the values of the paper's experiments: 512 splits and no
-other cap on the depth, and a budget that halves with each depth, which leaves next to nothing for
+other cap on the depth, and a budget that halves with each depth, which leaves almost nothing for
 the lower ones of a deep tree. On Adult (29,304 rows, one thread) such a fit takes 0.3 s at
 epsilon 0.125 and 2.2 s at 512, with 14 to 22 depths and at most 1,025 nodes; the process has
 291 MB, the table included.
