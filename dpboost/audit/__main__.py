@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import dpboost
+from dpboost._utils.version import build_hash
 from dpboost.audit import record
 from dpboost.audit.parts import (
     CALLS,
@@ -39,7 +40,6 @@ from dpboost.audit.recipe_audit import BoxAudit, RecipeAudit
 from dpboost.audit.run_trace import Violation
 from dpboost.audit.witnesses import DELTA
 from dpboost.recipes import ALGORITHMS
-from dpboost.reporting.certificate import build_hash
 
 ROW = "{:<24} {:<46} {:>8} {:>10} {:>8} {:>8}  {}"
 

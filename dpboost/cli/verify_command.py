@@ -19,7 +19,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpboost._utils.json_text import parse_json
+from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.version import build_hash
 from dpboost.budgeting.verification import verify_accounting
 from dpboost.compacting.compact import PUBLIC, RELEASED, compact
 from dpboost.lightgbm.booster import Booster
@@ -32,6 +36,10 @@ from dpboost.transcripts.transcript import Transcript
 
 # What the report in the model text says again.
 _OF_THE_REPORT = ("claim", "accounting", "meaning")
+# What a model text computes from released sums in floating point, and how many units in the last
+# place another machine may differ by; more makes another model.
+_COMPUTED = ("leaf_value", "leaf_weight", "internal_value", "internal_weight", "split_gain")
+_MOST_ULPS = 16
 _COMPLETE = "the list of releases is complete: only a replay can show that (--transcript)"
 _TRUSTED = (
     "sensitivities, caps and disjoint rows are as listed: the proofs and the audit speak for them",
@@ -68,8 +76,9 @@ def run(options: argparse.Namespace) -> None:
     if options.transcript is None:
         trusted.append(_COMPLETE)
     else:
-        trusted += _check_transcript(options.transcript, text)
-        found.append("the transcript, replayed without a row, gives this model and this list")
+        shown, more = _check_transcript(options.transcript, text)
+        found.append(shown)
+        trusted += more
     accounting = certificate["accounting"]
     if accounting["budget"] is not None:
         trusted.append("other fits of the budget kept to their lines")
@@ -121,9 +130,15 @@ def _check_model(certificate: Mapping[str, Any], text: bytes, path: str) -> None
             )
 
 
-def _check_transcript(path: str, text: bytes) -> list[str]:
-    """Raise where a replay of the transcript is another model; return what is left to trust."""
-    again = replay(Transcript.load(path))
+def _check_transcript(path: str, text: bytes) -> tuple[str, list[str]]:
+    """Return what a replay shows and leaves to trust; raise where it is another model."""
+    transcript = Transcript.load(path)
+    try:
+        again = replay(transcript)
+    except InvalidParameterError as error:
+        if transcript.build_sha256 in ("", build_hash()):
+            raise
+        raise CertificateError(_another_build(path, transcript)) from error
     booster = getattr(again, "booster_", None)
     if booster is None:
         raise CertificateError(f"The transcript {path!r} is of no fit of one model.")
@@ -141,12 +156,52 @@ def _check_transcript(path: str, text: bytes) -> list[str]:
             asked = {name: settings[name] for name in ("n_trees", "num_leaves", "max_error")}
             full = again if settings["rows"] == RELEASED else found
             found = compact(full, **asked).model_to_string()
-    if not same or found.encode() != text:
-        raise CertificateError(
-            f"The transcript {path!r} gives another model: it is of another fit, or was recorded "
-            "by another build or on another kind of machine."
-        )
-    return trusted
+    apart = _ulps_between(found, text.decode()) if same else None
+    if apart == 0:
+        return "the transcript, replayed without a row, gives this model and this list", trusted
+    if apart is not None and apart <= _MOST_ULPS:
+        trusted.append("the last digits of the leaves, which another kind of machine may compute")
+        return (
+            "the transcript, replayed without a row, gives this list and the structure of this "
+            f"model, with leaves within {apart:.0f} units in the last place"
+        ), trusted
+    if transcript.build_sha256 not in ("", build_hash()):
+        raise CertificateError(_another_build(path, transcript))
+    raise CertificateError(f"The transcript {path!r} gives another model: it is of another fit.")
+
+
+def _ulps_between(one: str, other: str) -> float | None:
+    """Return the largest distance of two model texts in units in the last place.
+
+    None where anything but values of nodes differs: structures are made of public randomness and of
+    released integers, and are the same on every machine.
+    """
+    if one == other:
+        return 0.0
+    first, second = one.splitlines(), other.splitlines()
+    if len(first) != len(second):
+        return None
+    largest = 0.0
+    for a, b in zip(first, second, strict=True):
+        if a == b or (a.startswith("tree_sizes=") and b.startswith("tree_sizes=")):
+            continue
+        name, _, numbers = a.partition("=")
+        other_name, _, other_numbers = b.partition("=")
+        if name != other_name or name not in _COMPUTED:
+            return None
+        x, y = (np.array(text.split(), dtype=np.float64) for text in (numbers, other_numbers))
+        if x.shape != y.shape:
+            return None
+        unit = np.spacing(np.maximum(np.abs(x), np.abs(y)))
+        largest = max(largest, float(np.max(np.abs(x - y) / unit)))
+    return largest
+
+
+def _another_build(path: str, transcript: Transcript) -> str:
+    return (
+        f"Cannot tell whether the transcript {path!r} gives this model: another build of dpboost "
+        f"(version {transcript.build}) recorded it. Verify it with that build."
+    )
 
 
 def _comparable(group: Any) -> Any:

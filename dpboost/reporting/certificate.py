@@ -7,13 +7,11 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost._utils.version import __version__
+from dpboost._utils.version import __version__, build_hash
 from dpboost.reporting import audit_record
 from dpboost.reporting.attacker import best_true_positive_rate, membership_advantage, posterior
 from dpboost.reporting.plain_words import from_whom, who
@@ -274,14 +272,3 @@ def model_hash(model: Any) -> str:
     if text is None:
         raise refuse("model", "certificate", "a model text, a Booster or an estimator", type(model))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-@lru_cache(maxsize=1)
-def build_hash() -> str:
-    """Hash the names and bytes of the installed code, kernels included."""
-    root = Path(__file__).resolve().parent.parent
-    found = hashlib.sha256()
-    for path in sorted(path for path in root.rglob("*") if path.suffix in (".py", ".so")):
-        found.update(path.relative_to(root).as_posix().encode() + b"\0")
-        found.update(hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()

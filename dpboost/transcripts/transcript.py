@@ -20,6 +20,7 @@ import numpy as np
 from dpboost._utils.files import write_atomically
 from dpboost._utils.json_text import parse_json
 from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.version import build_hash
 from dpboost.privacy.recording import Recording, Step
 from dpboost.transcripts.call import Call
 from dpboost.transcripts.encoding import Decoder, Encoder, array_in, npy
@@ -50,6 +51,9 @@ class Transcript:
         Why the guarantee does not hold; empty where it does.
     build : str
         Version of the library that recorded it.
+    build_sha256 : str
+        Digest of its code and kernels, as certificates have it; empty until the transcript is
+        written to a file.
 
     Privacy
     -------
@@ -73,6 +77,7 @@ class Transcript:
     ledgers: tuple[tuple[Step, ...], ...]
     reasons: tuple[str, ...] = ()
     build: str = ""
+    build_sha256: str = ""
 
     @property
     def private(self) -> bool:
@@ -162,6 +167,8 @@ def _to_bytes(transcript: Transcript) -> bytes:
         "kind": _KIND,
         "format": FORMAT,
         "build": transcript.build,
+        # Hashing the code takes longer than a small fit, so it waits for a file.
+        "build_sha256": transcript.build_sha256 or build_hash(),
         "reasons": list(transcript.reasons),
         "call": encoder.call(transcript.call),
         "values": [[name, encoder.value(name, value)] for name, value in transcript.values],
@@ -255,6 +262,7 @@ def _transcript(head: dict[str, Any], members: dict[str, bytes]) -> Transcript:
         ledgers=tuple(ledgers),
         reasons=tuple(map(str, head["reasons"])),
         build=str(head["build"]),
+        build_sha256=str(head.get("build_sha256", "")),
     )
 
 

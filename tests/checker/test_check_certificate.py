@@ -20,6 +20,7 @@ from scipy.special import ndtr
 
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier
+from dpboost.cli.main import main
 from dpboost.reporting.certificate_form import CertificateError
 from dpboost.reporting.proof_pages import PAGES
 from tests.checker.random_certificates import (
@@ -94,7 +95,8 @@ def test_its_table_knows_every_label():
     assert known | unknown | {"reports"} == set(PAGES)
 
 
-def test_it_runs_without_the_library(tmp_path):
+def test_it_runs_without_the_library(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     model = DPBoostClassifier(epsilon=1.0, schema=CLASSES, **FEW).fit(X, Y)
     model.booster_.save_model(tmp_path / "model.txt")
     record = model.privacy_report_.certificate(model=model)
@@ -111,6 +113,12 @@ def test_it_runs_without_the_library(tmp_path):
     text = (tmp_path / "model.txt").read_bytes()
     (tmp_path / "model.txt").write_bytes(text.replace(b"leaf_value=0", b"leaf_value=1", 1) + b" ")
     assert run("certificate.json", "model.txt").stdout.startswith("refused: it is of another model")
+    main(["keygen", "signing.key"])
+    (tmp_path / "model.txt").write_bytes(text)
+    main(["report", "model.txt", "--certificate", "signed.json", "--sign", "signing.key"])
+    found = run("signed.json", "model.txt")
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "signature" in found.stdout.partition("taken on trust:")[2]
     assert run("nothing.json").returncode == 1
     assert run().returncode == 2
     (tmp_path / "bad.json").write_text("[1]")

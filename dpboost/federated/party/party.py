@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
-from dpboost._utils.version import __version__
+from dpboost._utils.version import __version__, build_hash
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.table import Table, read_table
 from dpboost.data.users import earliest_rows, read_users, take_rows
@@ -27,7 +27,6 @@ from dpboost.federated.secagg.keys import Identity
 from dpboost.federated.training.session_run import Result, check, run_session
 from dpboost.model_selection.secret_folds import deal_folds
 from dpboost.privacy.randomness import RowCoins
-from dpboost.reporting.certificate import build_hash
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras

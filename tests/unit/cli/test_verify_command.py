@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import lightgbm
 import numpy as np
 import pytest
 
-from dpboost import Budget, DPBoostClassifier
+from dpboost import Booster, Budget, DPBoostClassifier, Transcript
+from dpboost._utils.version import build_hash
 from dpboost.cli.main import main
 from dpboost.lightgbm.model_text.footer import REPORT_KEY
+from dpboost.lightgbm.model_text.parts import text_of_parts, text_parts
 from tests.permissions import owner_alone
 
 
@@ -167,3 +170,47 @@ def test_all_lines_of_a_budget_are_listed(folder, capsys):
     assert "not listed" not in capsys.readouterr().out
     lost = ["report", str(folder / "model.txt"), "--certificate", path]
     assert main([*lost, "--budget", str(folder / "two.budget")]) == 2
+
+
+def certified_again(folder, change):
+    """Write a changed model text with a certificate of its own."""
+    text = change((folder / "model.txt").read_text())
+    (folder / "changed.txt").write_text(text)
+    path = str(folder / "changed.json")
+    assert main(["report", str(folder / "changed.txt"), "--certificate", path]) == 0
+    return "changed.json", "changed.txt", "--transcript", str(folder / "fit.transcript")
+
+
+def nudged(text, n_units):
+    """Move the first leaf that is not zero by so many units in the last place."""
+    line = next(line for line in text.splitlines() if line.startswith("leaf_value="))
+    leaves = [float(leaf) for leaf in line.removeprefix("leaf_value=").split()]
+    place = next(place for place, leaf in enumerate(leaves) if leaf != 0)
+    leaves[place] += n_units * np.spacing(abs(leaves[place]))
+    changed = text.replace(line, "leaf_value=" + " ".join(repr(float(leaf)) for leaf in leaves), 1)
+    # As LightGBM writes it.
+    return Booster(model_str=text_of_parts(*text_parts(changed))).model_to_string()
+
+
+def test_last_digits_of_leaves_may_be_those_of_another_machine(folder, capsys):
+    names = certified_again(folder, lambda text: nudged(text, 2))
+    assert verify(folder, *names) == 0
+    out = capsys.readouterr().out
+    assert "the structure of this model, with leaves within 2 units in the last place" in out
+    assert "the last digits of the leaves" in out
+    assert "gives this model and this list" not in out
+    names = certified_again(folder, lambda text: nudged(text, 1000))
+    assert verify(folder, *names) == 1
+    assert "gives another model" in capsys.readouterr().out
+
+
+def test_a_transcript_of_another_build_leaves_it_open(folder, capsys):
+    loaded = Transcript.load(folder / "fit.transcript")
+    assert loaded.build_sha256 == build_hash()
+    foreign = replace(loaded, build="0.9.0", build_sha256="0" * 64)
+    foreign.save(folder / "foreign.transcript")
+    names = ("certificate.json", "model.txt", "--transcript", str(folder / "foreign.transcript"))
+    assert verify(folder, *names) == 0  # the replay is equal, whoever recorded it
+    names = certified_again(folder, lambda text: nudged(text, 1000))[:3]
+    assert verify(folder, *names, str(folder / "foreign.transcript")) == 1
+    assert "Cannot tell" in capsys.readouterr().out

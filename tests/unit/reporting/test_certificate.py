@@ -11,11 +11,12 @@ import pytest
 
 import dpboost
 from dpboost import DPBoostClassifier, DPTreeClassifier, InvalidParameterError, LPDTRegressor
+from dpboost._utils.version import build_hash
 from dpboost.audit import __main__ as audit_command
 from dpboost.audit.record import UNSAID, main, read
 from dpboost.reporting import audit_record
 from dpboost.reporting.attacker import best_true_positive_rate
-from dpboost.reporting.certificate import NOT_STATED, build_hash, schema
+from dpboost.reporting.certificate import NOT_STATED, schema
 from dpboost.reporting.certificate_form import CertificateError, check_form
 
 ROOT = Path(__file__).resolve().parents[3]
