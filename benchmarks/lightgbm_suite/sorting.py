@@ -135,7 +135,7 @@ def _verdict(
 
 
 def proposals(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
-    """Return an entry for each unclassed test, without the class, which a reader of the test adds."""
+    """Return an entry for each unclassed test, without the class, which a reviewer adds."""
     return [
         {"test": test, "line": each.digest, "kind": "", "reason": each.reason}
         for test, each in sorted(verdicts.items())

@@ -64,8 +64,8 @@ min_gain_, prune_, min_rows_, bounds_share_
     privacy_report_ : PrivacyReport
         Every release and its charge, by the coordinator's ledger.
     party_reports_ : tuple of PrivacyReport
-        After ``fit``: what each party has recorded itself, and the guarantee against each attacker; nothing
-        there depends on its rows.
+        After ``fit``: the records of each party, and the guarantee against each attacker. They do
+        not depend on its rows.
     agreement_ : Agreement
         The terms of the fit.
     n_parties_ : int
