@@ -229,7 +229,7 @@ CALLS = (
     Call(
         "a budget without a fraction",
         "dpboost.DPBoostClassifier(schema=schema).fit(X, y, budget=budget)",
-        ("'fraction'", "fraction=.5"),
+        ("'fraction'", "fraction=0.5"),
     ),
     Call(
         "user ids without a contribution bound",

@@ -445,5 +445,5 @@ def _without_model(kind: type[Booster]) -> Booster:
 def _without_data(name: str) -> RefusedError:
     return RefusedError(
         f"Booster.{name} needs a training set, and a released model has none. Predict and apply "
-        "a metric; on private rows that is a query of its own."
+        "a metric; an exact metric of private rows is not private."
     )

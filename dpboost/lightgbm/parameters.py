@@ -175,8 +175,9 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> l
         meant += ["epsilon"] * bool({"eps", "dp"} & set(str(name).lower().split("_")))
         if meant:
             raise InvalidParameterError(
-                f"{owner} has no parameter {name!r}. It resembles {meant[0]!r}, which sets the "
-                f"guarantee, so it is not ignored. Use {meant[0]!r}, or remove it."
+                f"{owner} has no parameter {name!r}. Did you mean {meant[0]!r}? The name "
+                "resembles a parameter of the guarantee, so it is not ignored: use "
+                f"{meant[0]!r}, or remove it."
             )
         hint = nearest_names(name, {*canonical_names(), *own})
         remarks.append(f"{name} is an unknown parameter and has no effect.{hint}")

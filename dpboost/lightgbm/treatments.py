@@ -220,7 +220,7 @@ TREATMENTS: dict[str, Treatment] = {
         _RANKING,
     ),
     "is_provide_training_metric": _ignored(
-        "a metric of the training rows is a query of its own: see dpboost.evaluate", False
+        "an exact metric of the training rows is not private: see dpboost.evaluate", False
     ),
     "metric_freq": _ignored("set log_evaluation(period=...)", 1),
     # seeds, layout, machines

@@ -84,7 +84,7 @@ def test_whatever_looks_at_the_model_trains_it(look, calls):
     booster = session(2)
     assert look(booster) is not None
     assert calls == [2]
-    with pytest.raises(InvalidParameterError, match="the 2 before are trained"):
+    with pytest.raises(InvalidParameterError, match="the 2 before are already trained"):
         booster.update()
 
 
