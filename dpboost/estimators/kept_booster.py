@@ -164,8 +164,8 @@ class KeptBooster(Booster):
     def eval_train(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: a metric of private rows is a query of its own."""
         raise RefusedError(
-            "Booster.eval_train would reveal a metric of private rows, which is a query of "
-            "its own: dpboost.evaluate releases it under a budget."
+            "Booster.eval_train would reveal an exact metric of private rows: use "
+            "dpboost.evaluate, which charges a budget."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
