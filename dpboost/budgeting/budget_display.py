@@ -23,7 +23,7 @@ class ShownBudget:
     neighbors: Any
     rows_per_user: Any
     lines: Any
-    left: Any
+    remaining: Any
     left_of_periods: Any
     periods: Any
     overlap: Any
