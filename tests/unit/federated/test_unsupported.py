@@ -41,7 +41,7 @@ def test_the_page_says_why(name):
 
 def test_none_asks_for_nothing():
     refuse_unsupported({"conformal": None, "feature_name": "auto"}, "Model")
-    with pytest.raises(InvalidParameterError, match=r"'conformal' parameter of Model .* coins"):
+    with pytest.raises(InvalidParameterError, match=r"'conformal' parameter of Model .* random"):
         refuse_unsupported({"conformal": 0.9}, "Model")
     with pytest.raises(InvalidParameterError, match="'color' parameter of Model"):
         refuse_unsupported({"color": None}, "Model")
