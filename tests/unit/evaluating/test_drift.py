@@ -103,7 +103,7 @@ def test_users(model) -> None:
     ("arguments", "says"),
     [
         ({"model": 3}, "'model'"),
-        ({"budget": None}, "paid from a budget"),
+        ({"budget": None}, "needs a budget"),
         ({"fraction": 0}, "'fraction'"),
         ({"X": rows(10, 1)[:, :2]}, "columns|features"),
         ({"X": [rows(10, 1), rows(10, 1)]}, "batches"),

@@ -140,7 +140,7 @@ def test_models_that_cannot_be_refitted(monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"budget": None}, "paid from a budget"),
+        ({"budget": None}, "needs a budget"),
         ({"fraction": 2}, "'fraction'"),
         ({"fraction": Fraction(1, 10**9)}, "'fraction'"),
         ({"y": np.zeros(3)}, "same length"),
