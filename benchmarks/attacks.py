@@ -1,10 +1,10 @@
 """What attackers find out from models of LightGBM and of ours.
 
-Membership: who was in the table? Attribute: what did a row say in one column, to somebody who knows
+Membership: who was in the table? Attribute: what did a row say in one column, to someone who knows
 all the others? Both are measured against models that were trained *without* the row: what such a
 model tells too, it does not tell because the row took part.
 
-Many models are trained on one table; each target row is in it or not, by a coin of its own and of
+Many models are trained on one table; each target row is in it or not, by an independent draw and of
 each model. The attacker knows everything but that coin: for each target the mean of its score in
 the other models with it and without it, and the likelier of the two wins (Carlini et al., IEEE S&P
 2022, with a common variance).

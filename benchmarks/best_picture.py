@@ -1,6 +1,7 @@
 """How recipe best learns, in a picture: ``python -m benchmarks.best_picture``.
 
-A fit of made-up rows under epsilon 1: what it predicts after one round, after some, and at the end.
+A fit of synthetic rows under epsilon 1: what it predicts after one round, after some, and at the
+end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From an empty environment to a model, its pictures and its certificate: four commands, timed.
 
 ``python -m benchmarks.first_hour`` installs this checkout, or with ``--install`` another thing that
-pip takes, and trains on a made-up CSV file with its data dictionary.
+pip takes, and trains on a synthetic CSV file with its data dictionary.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FILES = ("model.txt", "model.html", "certificate.json")
 
 
 def write_data(folder: Path) -> None:
-    """Write a CSV file of made-up stays in hospital, and what its codebook says."""
+    """Write a CSV file of synthetic stays in hospital, and what its codebook says."""
     random = np.random.default_rng(0)
     wards = np.array(["cardiology", "surgery", "geriatrics"])
     age, days = random.integers(18, 96, N_ROWS), random.poisson(5, N_ROWS)

@@ -1,4 +1,4 @@
-"""The recipe best with many columns: a hundred of them tell nothing, or nobody knows which do."""
+"""The recipe best with many columns: a hundred of them tell nothing, or no one knows which do."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The recipe best against the mean: ten laws of labels, four sizes, five epsilons, any bounds.
 
-A table small for its epsilon is where bounds that are far too wide, or that nobody declares, can
+A table small for its epsilon is where bounds that are far too wide, or that no one declares, can
 make a model worse than none. Every fit has rows and noise of its own.
 """
 

@@ -1,6 +1,6 @@
 """What becomes of labels of many kinds.
 
-Generated tables, recipe best: coverage of quantiles, labels whose bounds nobody declares, and
+Generated tables, recipe best: coverage of quantiles, labels whose bounds no one declares, and
 objectives with a logarithm. Every fit has noise of its own.
 """
 
@@ -235,8 +235,10 @@ LABELS = Run(
     name="labels",
     title="Accuracy with labels of many kinds: quantiles, undeclared bounds, logarithms",
     group=Group.ACCURACY,
-    description="Labels of many kinds on generated tables: coverage of quantiles, bounds that "
-    "nobody declares, objectives with a logarithm.",
+    description=(
+        "Labels of many kinds on generated tables: coverage of quantiles, bounds that are not "
+        "declared, objectives with a logarithm."
+    ),
     plan=plan,
     body=body,
     finding=finding,

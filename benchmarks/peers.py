@@ -69,7 +69,7 @@ def one_hot(codes: np.ndarray, X: pd.DataFrame, dictionary: DataDictionary) -> n
 
 
 class _Worker:
-    """A script that runs in an environment and gives one answer for each folder it is told.
+    """A script that runs in an environment and gives one answer for each folder it is reported.
 
     Importing the libraries takes longer than many a fit, so it lives until this process ends.
     """

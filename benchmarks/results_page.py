@@ -6,6 +6,7 @@ Titles and findings are those of the pages; what agrees with the papers is compu
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,7 +69,9 @@ def _papers(folder: Path) -> list[str]:
             shown = f"[{path.stem}]({path.stem}.md)"
             if path.with_suffix(".png").is_file():
                 image = path.with_suffix(".png").name
-                shown += f' <a href="{path.stem}.md"><img src="{image}" width="90"></a>'
+                alt = html.escape(f"{item.paper}, {item.name}: {item.shows}")
+                picture = f'<img src="{image}" alt="{alt}" width="90">'
+                shown += f' <a href="{path.stem}.md">{picture}</a>'
         state = item.state(folder)
         lines.append([f"{item.paper}, {item.name}", item.shows, state, shown])
     missing = [f"* {name}: {why}." for name, why in inventory.MISSING.items()]
@@ -77,7 +80,7 @@ def _papers(folder: Path) -> list[str]:
         "",
         *table(["", "what it shows", "state", "page"], lines, n_texts=4),
         "",
-        "What could not be had here:",
+        "Not available:",
         "",
         *missing,
         "",

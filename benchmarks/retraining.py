@@ -24,7 +24,7 @@ def retrain(
     fit : callable
         ``fit(X, y)`` returns a model with fresh noise.
     tell : callable
-        ``tell(model)`` returns the numbers in which the tables are to be told apart.
+        ``tell(model)`` returns the numbers in which the tables are to be distinguished.
     arrays : mapping of str to ndarray
         X and y, and those of the neighboring table as other_X and other_y.
     runs : int

@@ -47,10 +47,10 @@ from dpboost.estimators.private_score import ScoreWarning
 from dpboost.estimators.train import train
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.evaluating import (
-    BinHistograms,
     Evaluation,
-    bin_histograms,
+    FeatureHistograms,
     evaluate,
+    feature_histograms,
 )
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import ConstraintCheck, check_constraints
@@ -112,7 +112,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AssumedPublicWarning",
-    "BinHistograms",
+    "FeatureHistograms",
     "Booster",
     "Budget",
     "BudgetExceededError",
@@ -160,7 +160,7 @@ __all__ = [
     "UserObjectiveWarning",
     "__version__",
     "as_opendp_measurement",
-    "bin_histograms",
+    "feature_histograms",
     "check_constraints",
     "compact",
     "create_tree_digraph",

@@ -56,7 +56,7 @@ def main() -> None:
     audit = replay_pair(estimator_fit(make_estimator), pair)
     for entry in audit.entries:
         print(f"{entry.label}: charged {entry.charge:.4f}, tells at most {entry.cost:.4f}")
-    print(f"replay: this fit told {abs(audit.loss):.4f} of epsilon {audit.epsilon:g}")
+    print(f"replay: this fit revealed {abs(audit.loss):.4f} of epsilon {audit.epsilon:g}")
     print("violations:", *(audit.violations or ["none"]))
 
     both_X, both_y = np.vstack([X, row]), np.append(y, label)

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from dpboost import LPDTAggregator, LPDTPartition
-from dpboost.local import MalformedReportError, MemoisedReports
+from dpboost.local import MalformedReportError, MemoizedReports
 
 
 def sample(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +32,7 @@ class Device:
     """A user's device: the partition came over the network, the record never leaves."""
 
     def __init__(self, partition_text: str, epsilon: float) -> None:
-        self._keeper = MemoisedReports(LPDTPartition.from_json(partition_text), epsilon)
+        self._keeper = MemoizedReports(LPDTPartition.from_json(partition_text), epsilon)
 
     def answer(self, x: np.ndarray, y: str) -> bytes:
         """Return the report; asked again, the same one, so that epsilon is spent once."""

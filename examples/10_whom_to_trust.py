@@ -60,7 +60,7 @@ def main() -> None:
         "one curator": central,
         "parties, one may be curious": lambda epsilon: federated(epsilon, 1),
         "parties, four may collude": lambda epsilon: federated(epsilon, N_PARTIES - 1),
-        "nobody: local reports": local,
+        "no trust: local reports": local,
     }
     curves = {
         name: [

@@ -35,7 +35,7 @@ class NoisyRates(ClassifierMixin, BaseEstimator):
     ----------
     epsilon : float
     careless : bool
-        Whether empty halves are left without noise, as if nobody could learn from that.
+        Whether empty halves are left without noise, as if no one could learn from that.
     """
 
     def __init__(self, epsilon: float = 1.0, *, careless: bool = False) -> None:

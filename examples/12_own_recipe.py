@@ -32,7 +32,7 @@ SCHEMA = Schema(bounds=dict.fromkeys(range(N_FEATURES), (0, 1)), classes=[0, 1])
 
 @dataclass(frozen=True, kw_only=True)
 class FewFeatures:
-    """Choose among a few features, drawn anew for every node.
+    """Choose among a few features, drawn again for every node.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class FewFeatures:
 def few_features(n_offered: int, seed: int = 0) -> Recipe:
     """Return the recipe: that of ``best`` but for the selector.
 
-    Whoever audits it knows the seed, as everybody may: with other public draws the two fits of a
+    Every auditor knows the seed, which is public: with other public draws the two fits of a
     replay would be fits of two mechanisms.
     """
 

@@ -41,9 +41,9 @@ TOOLS = {
 _HEAD = """\
 # Tools that take our models
 
-What the tests in `tests/integration/clients` show, each in the environment that the tool needs.
+Results of the tests in `tests/integration/clients`, each in the environment that the tool needs.
 `python -m tests.tools` runs them and writes this page; `.ci/nightly tools lleaves` does so in
-fresh environments. How to hand a model over: [other tools](howto/other-tools.md).
+fresh environments. [Export models](howto/other-tools.md) shows the calls.
 
 | tool | tried in version | what its tests claim | result |
 | :-- | :-- | :-- | :-- |

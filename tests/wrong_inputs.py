@@ -26,14 +26,14 @@ from dpboost.cli.main import main
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "messages.md"
 
 _HEAD = """\
-# Wrong inputs and their messages
+# Error messages for invalid inputs
 
-Thirty wrong inputs, for the command line and for Python, and what is said of them. Nothing was
-drawn or charged: an input is refused before the first release. Messages name columns and
-parameters, never a cell, a row or a count, since these are private. `python -m tests.wrong_inputs`
-writes this page.
+This page lists thirty invalid inputs, for the command line and for Python, with their error
+messages. An input is refused before the first release, so nothing is drawn or charged. Messages
+name columns and parameters. They never name a cell, a row or a count, because these are private.
+`python -m tests.wrong_inputs` writes this page.
 
-The table is `stays.csv`, with the columns patient, age, ward, dose and outcome; its data dictionary
+The table is `stays.csv`, with the columns patient, age, ward, dose and outcome. Its data dictionary
 is `dictionary.csv`:
 
 ```text
@@ -85,27 +85,27 @@ _MODEL = "--epsilon 1 -o new.txt"
 COMMANDS = (
     Command("no epsilon", f"{_FIT} -o new.txt", ("--epsilon", "--budget FILE")),
     Command(
-        "an epsilon below zero",
+        "a negative epsilon",
         f"{_FIT} --epsilon -1 -o new.txt",
         ("--epsilon", "-1", "(0, inf]"),
     ),
     Command(
-        "half of what a budget needs",
+        "a budget file without a fraction",
         f"{_FIT} --budget table.budget -o new.txt",
         ("--budget", "--fraction PART"),
     ),
     Command(
-        "a dictionary that is not there",
+        "a missing dictionary",
         f"fit stays.csv --schema absent.csv {_MODEL}",
         ("absent.csv", "cannot be read", "dpboost schema"),
     ),
     Command(
-        "a target that the dictionary does not have",
+        "a target missing from the dictionary",
         f"{_FIT} --target absent {_MODEL}",
         ("target", "'absent'", "age"),
     ),
     Command(
-        "columns of text and of no type",
+        "text columns without a type",
         f"{_FIT} {_MODEL}",
         ("patient", "ward", "'category'", "'ignore' or 'user'"),
         (
@@ -114,19 +114,19 @@ COMMANDS = (
         ),
     ),
     Command(
-        "a column that the file does not have",
+        "a column missing from the file",
         f"{_FIT} {_MODEL}",
         ("height", "no such column", "'ignore'"),
         (("dose,number", "height,number"),),
     ),
     Command(
-        "a type that is none",
+        "an unknown type",
         f"{_FIT} {_MODEL}",
         ("'dose'", "'numbr'", "number, integer"),
         (("dose,number", "dose,numbr"),),
     ),
     Command(
-        "one end of a range",
+        "only one end of a range",
         f"{_FIT} {_MODEL}",
         ("'age'", "one end", "both"),
         (("age,integer,0,120", "age,integer,0,"),),
@@ -138,37 +138,37 @@ COMMANDS = (
         (("dose,number,0,50,,", "dose,number,0,50,,target"),),
     ),
     Command(
-        "users without a limit of rows",
+        "users without a contribution bound",
         f"{_FIT} --user patient {_MODEL}",
         ("--user", "--rows-per-user"),
     ),
     Command(
-        "a part of the rows above one",
+        "a holdout fraction above one",
         f"{_FIT} --holdout 1.5 {_MODEL}",
         ("--holdout", "1.5", "(0, 1)"),
     ),
     Command(
-        "a model that is there",
+        "an existing model file",
         f"{_FIT} --epsilon 1 -o model.txt",
         ("model.txt", "--force"),
     ),
     Command(
-        "a folder that is not there",
+        "a missing folder",
         f"{_FIT} --epsilon 1 -o absent/model.txt",
         ("absent", "folder"),
     ),
     Command(
-        "rows without a column of the model",
+        "rows without a feature of the model",
         "predict model.txt ages.csv",
         ("ages.csv", "ward, dose"),
     ),
     Command(
-        "a column of identifiers that is not there",
+        "a missing identifier column",
         "predict model.txt stays.csv --id number",
         ("--id", "stays.csv", "'number'", "patient"),
     ),
     Command(
-        "a metric that is none",
+        "an unknown metric",
         "evaluate model.txt stays.csv --schema dictionary.csv --epsilon 1 --metrics acc",
         ("--metrics", "'acc'", "accuracy"),
     ),
@@ -182,32 +182,32 @@ COMMANDS = (
 
 CALLS = (
     Call(
-        "a word that is no number",
+        "text instead of a number",
         'dpboost.DPBoostClassifier(epsilon="one").fit(X, y)',
         ("'epsilon'", "'one'", "number"),
     ),
     Call(
-        "a misspelt parameter of the guarantee",
+        "a misspelled parameter of the guarantee",
         "dpboost.DPBoostClassifier(epsilom=1.0).fit(X, y)",
         ("epsilom", "epsilon"),
     ),
     Call(
-        "a recipe that is none",
+        "an unknown recipe",
         'dpboost.DPBoostClassifier(recipe="bst").fit(X, y)',
         ("'recipe'", "'bst'", "'best'"),
     ),
     Call(
-        "a misspelt part of a schema",
+        "a misspelled part of a schema",
         'dpboost.DPBoostClassifier(schema={"bound": {"age": (0, 120)}}).fit(X, y)',
         ("'bound'", "'bounds'"),
     ),
     Call(
-        "a range with its ends changed",
+        "a range with swapped ends",
         'dpboost.Schema(bounds={"age": (120, 0)})',
         ("bounds['age']", "(120, 0)", "lower"),
     ),
     Call(
-        "a column that the table does not have",
+        "a column missing from the table",
         'dpboost.DPBoostClassifier(schema={"bounds": {"aeg": (0, 120)}}).fit(X, y)',
         ("'bounds'", "'aeg'", "'age'"),
     ),
@@ -217,27 +217,27 @@ CALLS = (
         ("'ward'", "type object", "Schema(categories="),
     ),
     Call(
-        "labels of classes for a regressor",
+        "class labels for a regressor",
         "dpboost.DPBoostRegressor().fit(X, y)",
         ("labels y", "numbers", "DPBoostClassifier"),
     ),
     Call(
-        "labels of another length",
+        "labels of a different length",
         "dpboost.DPBoostClassifier(schema=schema).fit(X, y[:-1])",
         ("X", "y"),
     ),
     Call(
         "a budget without a fraction",
         "dpboost.DPBoostClassifier(schema=schema).fit(X, y, budget=budget)",
-        ("'fraction'", "fraction=.5"),
+        ("'fraction'", "fraction=0.5"),
     ),
     Call(
-        "users of whom nobody says how many rows count",
+        "user ids without a contribution bound",
         'dpboost.DPBoostClassifier(schema=schema).fit(X, y, user_ids=table["patient"])',
         ("rows_per_user", "user_ids"),
     ),
     Call(
-        "a score that is not charged",
+        "an evaluation without a budget",
         "dpboost.evaluate(model, X, y)",
         ("budget=", "fraction="),
     ),

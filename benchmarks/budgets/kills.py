@@ -26,13 +26,13 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(50, 1))
 y = X[:, 0] > 0
 model = DPTreeClassifier(schema=dict(bounds={0: (-3, 3)}, classes=[0, 1]), max_depth=1)
-book, draw = Claim.book, Ledger._draw
+reserve, draw = Claim.reserve, Ledger._draw
 
 
 def child(pipe):
     if planted:
         late = []
-        Claim.book = lambda claim: late.append(claim)
+        Claim.reserve = lambda claim: late.append(claim)
     told = []
 
     def watched(self, entry, value):
@@ -46,7 +46,7 @@ def child(pipe):
         told.clear()
         model.fit(X, y, budget=budget, fraction=part)
         if planted:
-            book(late.pop())
+            reserve(late.pop())
 
 
 released = 0
@@ -73,7 +73,7 @@ for _ in range(kills):
 
 
 def runs(path: Path, kills: int, *, planted: bool = False) -> list[tuple[int, int]]:
-    """Return how many fits drew, and how many are booked, after each kill.
+    """Return how many fits drew, and how many are recorded, after each kill.
 
     Parameters
     ----------

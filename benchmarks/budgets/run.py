@@ -260,9 +260,9 @@ def _kill_lines(rows: Sequence[Result]) -> list[str]:
     return [
         "## Kills",
         "",
-        f"After each of {kills} SIGKILLs at random moments of fits under a budget in a file, more "
-        f"fits had drawn than the file has lines for: {over} times ({drew:,} fits drew, {booked:,} "
-        f"are booked). With lines planted after the draws: {seen} times of {kills}.",
+        f"After each of {kills} SIGKILLs at random moments of fits under a budget in a file, "
+        f"more fits had drawn than the file has lines for: {over} times ({drew:,} fits drew, "
+        f"{booked:,} are recorded). With lines planted after the draws: {seen} times of {kills}.",
         "",
     ]
 

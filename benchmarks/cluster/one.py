@@ -118,7 +118,7 @@ def collections(run: Run) -> tuple[Any, Any]:
 
 
 class Watcher:
-    """Looks at the sizes of the processes of a fit until it is told to stop."""
+    """Looks at the sizes of the processes of a fit until it is reported to stop."""
 
     def __init__(self, workers: list[int]) -> None:
         import psutil

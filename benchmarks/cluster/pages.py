@@ -66,13 +66,13 @@ def speed_page(rows: Sequence[Row]) -> list[str]:
     return [
         "## Seconds and bytes of a round",
         "",
-        "Seconds and bytes of a round on a cluster of this machine. Workers are processes with one "
-        "thread each; busy is the processor time of all of them. A message is what a worker is "
-        "told and asked in a round, a sum what it answers; the last column is all that crosses the "
-        "loopback interface, Dask's own talk and that of other programs included. Where other "
-        "programs keep the machine busy (see its load below), the seconds of a round are waiting "
-        "for the most part, and two workers share what is left; processor time is then what to "
-        "compare.",
+        "Seconds and bytes of a round on a cluster of this machine. Workers are processes with "
+        "one thread each; busy is the processor time of all of them. A message contains the "
+        "commands and queries of a worker in a round, a sum is its result; the last column is "
+        "all that crosses the loopback interface, Dask's own talk and that of other programs "
+        "included. Where other programs keep the machine busy (see its load below), the seconds "
+        "of a round are waiting for the most part, and two workers share what is left; processor "
+        "time is then what to compare.",
         "",
         *table(
             [

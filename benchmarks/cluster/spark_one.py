@@ -50,7 +50,7 @@ class SparkMeasured:
     round_seconds : float
         Median of the rounds after the first ones.
     sent_bytes, sum_bytes : float
-        What all tasks together are told and asked in a round, and what they return; mean of the
+        What all tasks together are reported and asked in a round, and what they return; mean of the
         rounds after the first ones, without what TLS adds.
     peak_bytes : int
         Largest sum of the resident sizes of driver, JVM and workers during the fit.

@@ -101,9 +101,9 @@ def _body(results: Results) -> list[str]:
     lines = [
         "## Seconds, bytes and memory",
         "",
-        "Fits in `local[n]` with n partitions, one thread each. Sent is what all tasks together "
-        "are told and asked in a round, sums what they return. Memory is the largest sum of the "
-        "resident sizes of driver, JVM and Python workers; the JVM takes up to 4 GB of it.",
+        "Fits in `local[n]` with n partitions, one thread each. Sent are the commands and "
+        "queries of all tasks in a round, sums are their results. Memory is the largest sum of "
+        "the resident sizes of driver, JVM and Python workers; the JVM takes up to 4 GB of it.",
         "",
         *table(
             [

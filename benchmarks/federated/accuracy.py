@@ -27,7 +27,7 @@ SETTINGS: tuple[tuple[int, int] | None, ...] = (None, (2, 1), (5, 1), (5, 2), (5
 
 
 def auc(setting: tuple[int, int] | None, rows: Sequence[Any], schema: Any, seed: int) -> float:
-    """Train on rows in one place, or dealt out to parties, and judge by held-out rows."""
+    """Train on rows in one place, or assigned out to parties, and evaluate by held-out rows."""
     X, y, X_test, y_test = rows
     given = shared(schema, seed)
     if setting is None:
@@ -91,7 +91,7 @@ def body(results: Results) -> list[str]:
     n = len({row.repeat for row in results.rows})
     return [
         f"{results.rows[0].data}: recipe best, epsilon {EPSILON:g}, delta 1e-6, {n} repeats with "
-        f"other held-out rows ({TEST_SHARE:.0%}). Rows are dealt out evenly.",
+        f"other held-out rows ({TEST_SHARE:.0%}). Rows are assigned evenly.",
         "",
         *table(header, lines),
     ]

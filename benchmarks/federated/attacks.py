@@ -4,7 +4,7 @@ Five parties have rows of one table. The coordinator is handed models or trees t
 grown on their own rows, trees grown on the sums of all rows without noise, or the models of
 `dpboost.federated`. Two attacks: rows are reconstructed, and single rows are singled out. What
 they find is counted beside what the same attack finds of other people's rows: that much trees
-tell of the population, and of nobody in particular.
+reveal about the population, and about no one in particular.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def from_bagging(
 
 
 def _parties(X: Any, y: Any) -> list[tuple[Any, Any]]:
-    """Deal rows out to parties."""
+    """Assign rows out to parties."""
     return [(X.iloc[part::N_PARTIES], y[part::N_PARTIES]) for part in range(N_PARTIES)]
 
 

@@ -35,7 +35,7 @@ _STARTING = "starting again"
 #: What is going on until a reply is given, by its kind.
 _PHASES = {
     "hello": "keys are exchanged",
-    "deposit": "shares of keys are dealt",
+    "deposit": "shares of keys are distributed",
     "words": "words are drawn",
     "endorsed": "who is present is signed",
     "unlocked": "masks are taken off",
@@ -198,7 +198,7 @@ class Course:
 
 @lru_cache(maxsize=1)
 def left_alone(n_trees: int) -> Course:
-    """Return what happens where nobody is killed; the noise is from a seed."""
+    """Return what happens where no one is killed; the noise is from a seed."""
     with tempfile.TemporaryDirectory() as folder:
         fit = Deployment(Path(folder) / "alone", n_trees, dropouts=DROPOUTS, forked=True)
         try:

@@ -208,7 +208,7 @@ class Deployment:
         return path.read_text("utf-8").splitlines() if path.exists() else []
 
     def charged(self) -> list[list[str]]:
-        """Return what each party has booked, without the digests of steps."""
+        """Return what each party has recorded, without the digests of steps."""
         return [
             [line.rpartition(", ")[0] for line in self.book(index)] for index in range(N_PARTIES)
         ]
@@ -262,7 +262,7 @@ def wait_for(condition: Any, seconds: float = 60.0) -> None:
 
 
 def free_ports(n: int) -> list[int]:
-    """Return ports of this machine that nobody listens to."""
+    """Return ports of this machine that no one listens to."""
     sockets = [socket.socket() for _ in range(n)]
     for each in sockets:
         each.bind(("127.0.0.1", 0))

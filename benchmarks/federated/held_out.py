@@ -1,4 +1,4 @@
-"""Rows of a data set to train on and to judge by, and what all fits have in common."""
+"""Rows of a data set to train on and to evaluate by, and what all fits have in common."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rows_of(name: str) -> tuple[Any, NDArray[Any], Any]:
 
 
 def held_out(name: str, repeat: int) -> tuple[tuple[Any, ...], Any]:
-    """Return rows to train on and to judge by, and the schema."""
+    """Return rows to train on and to evaluate by, and the schema."""
     X, labels, schema = rows_of(name)
     order = np.random.default_rng(repeat).permutation(len(labels))
     test, train = np.split(order, [int(TEST_SHARE * len(labels))])

@@ -183,8 +183,10 @@ FEDERATED_LOSSES = Run(
     name="federated-losses",
     title="Accuracy when parties are lost during training",
     group=Group.FEDERATED,
-    description="What lost parties cost: fits of fifty parties, of whom a fifth is lost, beside "
-    "fits of the rows that remain in one place.",
+    description=(
+        "What lost parties cost: fits of fifty parties, a fifth of which is lost, beside fits of "
+        "the rows that remain in one place."
+    ),
     plan=plan,
     body=body,
     finding=finding,

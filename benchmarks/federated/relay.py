@@ -1,4 +1,4 @@
-"""A relay that counts the bytes of whoever connects through it."""
+"""A relay that counts the bytes of anyone who connects through it."""
 
 from __future__ import annotations
 

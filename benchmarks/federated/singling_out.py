@@ -3,7 +3,7 @@
 Every node of a tree says how many rows meet the conditions on its path. A node with one row singles
 it out; so do two nodes whose conditions differ in one column alone, one inside the other, with
 one row more in the outer one: that row is between them. Where the numbers are exact, so is the
-claim. That somebody is in a box that holds nearly nobody of the population is what anonymity is
+claim. That someone is in a box that holds nearly no one of the population is what anonymity is
 to prevent (Cohen and Nissim, PNAS 2020: predicate singling out).
 """
 

@@ -203,9 +203,9 @@ def body(results: Results) -> list[str]:
     return [
         f"{N_PARTIES} parties, {N_FEATURES} numeric features, two classes, epsilon {EPSILON:g}. "
         "Messages are JSON with arrays in base64; a number is 8 bytes before and 10.7 bytes "
-        "after. Sizes do not depend on rows, those of single trees only by what is released: how "
-        "many nodes are split. Where parties may be lost (`dropouts`), a release takes four "
-        "messages in the place of one.",
+        "after. Sizes do not depend on rows, those of single trees only by what is released: "
+        "how many nodes are split. Where parties may be lost (`dropouts`), a release takes four "
+        "messages instead of one.",
         "",
         *table(header, lines),
     ]

@@ -29,19 +29,19 @@ class Case:
     tables : str
         What the tables hold and how the library is called, in words.
     looked_at : str
-        What is told of a model, in words.
+        What is reported of a model, in words.
     X : ndarray of shape (n_rows, 1)
         The table with the row, which is its last one.
     y : ndarray of shape (n_rows,)
         Its labels.
     replacement : (row, label), optional
-        What the other table has in the place of the row; by default it is one row shorter.
+        What the other table has instead of the row; by default it is one row shorter.
     removed : int
         Which row the shorter table lacks.
     bounds : ndarray of shape (1, 2)
         Declared bounds of the column.
     epsilon, delta : float
-        What the library is told to keep.
+        What the library is reported to keep.
     runs, quick_runs : int
         Fits on each table.
     """
@@ -152,7 +152,7 @@ CASES: tuple[Case, ...] = (
         # Two rows go to the first and the fifth tree, three to the first, fourth and seventh.
         settings={"shuffle": True, "expected_votes": [*[None] * 3, 1, 0, None, 1, *[None] * 3]},
         tables="3 rows alike for 10 trees; the rows are shuffled as in the run",
-        looked_at="how many of three trees vote as they would if two rows had been dealt",
+        looked_at="how many of three trees vote as they would if two rows had been assigned",
         X=_column((3, 0.5)),
         y=_labels((3, 0.0)).astype(np.int64),
         runs=3_000,

@@ -1,4 +1,4 @@
-"""What the published sources of other libraries show to whoever reads them."""
+"""What the published sources of other libraries show to anyone who reads them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ READINGS: tuple[Reading, ...] = (
         measured_as="dp-xgboost",
         reasons=(
             "All noise of a tree has the second of the clock as its seed, so trees of one second "
-            "share theirs and whoever knows the time of a fit can take the noise away.",
+            "share theirs and anyone who knows the time of a fit can remove the noise.",
             "The noise of a leaf is as small as min_child_weight rows allow, and whether a node "
             "has as many is decided by its exact weight.",
             "Rows with large gradients are left out of the histograms but not of the totals of "
@@ -74,7 +74,7 @@ READINGS: tuple[Reading, ...] = (
         version="release 0.6.6",
         measured_as="diffprivlib forest",
         reasons=(
-            "Rows are dealt to the trees by position and by their exact number: one row less "
+            "Rows are assigned to the trees by index and by their exact number: one row less "
             "moves others from tree to tree, and each tree spends the whole budget.",
             "The vote of a leaf is drawn as if only one count could change, which is so when a "
             "row is added or removed and not when it is replaced.",

@@ -29,7 +29,7 @@ class Finding:
     case, method, relation : str
         Names of the case and of the method, and in what the tables differ.
     epsilon, delta : float
-        What the library was told to keep.
+        What the library was reported to keep.
     bound : float or None
         Lower bound of its epsilon, with the confidence of this module; ``None`` where the library
         cannot be installed.
@@ -108,7 +108,7 @@ def findings_of(results: Results) -> list[Finding]:
 
 
 def retrained(case: Case, runs: int) -> Mapping[str, np.ndarray]:
-    """Return what the models told, from the environment of the library."""
+    """Return what the models reported, from the environment of the library."""
     other_X, other_y = case.neighbor()
     arrays = {"X": case.X, "y": case.y, "other_X": other_X, "other_y": other_y}
     arrays["bounds"] = case.bounds

@@ -99,7 +99,7 @@ def _files(run: Run) -> list[str]:
 
 
 def found(run: Run, folder: Path, page: str, *, quick: bool) -> str:
-    """Return the verdicts of a page and where its files are; the page where it judges no claim.
+    """Return the verdicts of a page and where its files are; the page where it evaluates no claim.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def markdown(
     noise : str
         What is fixed and what is fresh.
     timed : bool
-        Whether the load of the machine is told.
+        Whether the load of the machine is reported.
     """
     lines = [*head(title, finding), description, ""]
     if facts.get("form") == "quick":

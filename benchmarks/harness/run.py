@@ -174,7 +174,7 @@ def carry_out(
     fresh : bool
         Whether the results of a stopped run are forgotten.
     progress : bool, optional
-        Whether a bar is shown; by default where somebody looks.
+        Whether a bar is shown; by default where someone looks.
 
     Raises
     ------

@@ -21,10 +21,10 @@ class Result:
     n_trees : int
         Trees in the model; 0 where it has none.
     epsilon_spent : float or None
-        What the library itself says that the fit has spent, or was told to spend where it says
+        What the library itself says that the fit has spent, or was reported to spend where it says
         nothing; ``None`` where there is no privacy.
     peak_mb : float or None
-        Memory that the fit took at most, see `benchmarks.meter`; ``None`` where nobody counted.
+        Memory that the fit took at most, see `benchmarks.meter`; ``None`` where no one counted.
     """
 
     prediction: np.ndarray

@@ -90,7 +90,7 @@ def _say(what: str, file: str) -> None:
 def write_suite(
     folder: Path, output: Path, *, epsilon: float, seconds: float, only: str = ""
 ) -> tuple[str, int]:
-    """Run the suite and write its page, its table and what nobody has classed.
+    """Run the suite and write its page, its table and what no one has classed.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def page_of(verdicts: Mapping[str, Verdict], epsilon: float) -> str:
         f"The tests of LightGBM {lightgbm.__version__} with one import changed to dpboost "
         f"{dpboost.__version__}, at epsilon {epsilon:g} where a test names none. A test that fails "
         "runs again without noise, and with LightGBM itself. Whatever still differs is classed by "
-        "`benchmarks/lightgbm_suite/differences.json`, where somebody has read it, or unclassed.",
+        "`benchmarks/lightgbm_suite/differences.json`, where a reviewer has read it, or unclassed.",
         "",
         f"| file | {' | '.join(KINDS)} |",
         f"| :-- |{' --: |' * len(KINDS)}",

@@ -48,7 +48,7 @@ def set_defaults(epsilon: float, noise_seed: int | None) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests that are done, or that nobody asks for."""
+    """Leave out tests that are done, or that no one asks for."""
     done, only = set(settings()["done"]), settings()["only"]
     items[:] = [
         item for item in items if item.nodeid not in done and (only is None or item.nodeid in only)

@@ -67,7 +67,7 @@ def run_copy(
     only : collection of str, optional
         The tests to run; all by default.
     report : callable, optional
-        Is told about each file that is begun.
+        Is reported about each file that is begun.
 
     Returns
     -------

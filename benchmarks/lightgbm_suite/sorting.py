@@ -1,4 +1,4 @@
-"""What a failed test says: by two other runs of it, and by a list of what somebody has read."""
+"""What a failed test says: by two other runs of it, and by a list of what someone has read."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def sort(
 
     Notes
     -----
-    Two runs sort a failed test without anybody's reading: it fails in LightGBM too, or it passes
+    Two runs sort a failed test without anyone's reading: it fails in LightGBM too, or it passes
     once there is no noise. Each other one is known to the list, by its name and the line at which
     it fails, or it is unclassed: neither a pattern nor the kind of an error excuses a test.
     """
@@ -135,7 +135,7 @@ def _verdict(
 
 
 def proposals(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
-    """Return an entry for each unclassed test, without a class: whoever reads the test gives it."""
+    """Return an entry for each unclassed test, without the class, which a reviewer adds."""
     return [
         {"test": test, "line": each.digest, "kind": "", "reason": each.reason}
         for test, each in sorted(verdicts.items())

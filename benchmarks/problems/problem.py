@@ -181,6 +181,6 @@ class Problem:
     def is_published(self, digests: Mapping[str, str]) -> bool:
         """Say whether files with these digests are, byte for byte, those of the publisher.
 
-        A file whose published digest is not recorded cannot be told from another one.
+        A file whose published digest is not recorded cannot be reported from another one.
         """
         return all(file.sha256 in (None, digests[file.path]) for file in self.files)

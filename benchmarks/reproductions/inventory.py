@@ -2,8 +2,8 @@
 
 The state of an item is read from the files of results: it is *full* when its run is there in its
 full form, on what the paper used and with at least its repeats. With fewer of them it has *fewer
-repeats*, whose number is counted in the results. It is a *stand-in* when the data or the sizes are
-others, a *quick form* when only that is there. What cannot be had is named once, here.
+repeats*, whose number is counted in the results. It is a *substitute* when the data or the sizes
+are others, a *quick form* when only that is there. What is not available is named once, here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MISSING = {
 }
 
 _DIAGRAM = "a drawing, nothing is measured in it"
-_SETS = "stand-ins or smaller sets for real-sim, covtype, SUSY, YearPredictionMSD and synthetic"
+_SETS = "substitutes or smaller sets for real-sim, covtype, SUSY, YearPredictionMSD and synthetic"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class Item:
         if path is None:
             return f"not measured yet: `python -m benchmarks run {self.run}`"
         quick, fewer = path.stem.endswith(QUICK), self._fewer(path)
-        kinds = ["quick form"] * quick + ["stand-in"] * bool(self.stand_in)
+        kinds = ["quick form"] * quick + ["substitute"] * bool(self.stand_in)
         kind = ", ".join(kinds) or ("fewer repeats" if fewer else "full")
         told = "; ".join(filter(None, (self.stand_in, fewer)))
         return f"{kind}: {told}" if told else kind
@@ -189,8 +189,10 @@ _TREES = (200, "runs")
 _FOLDS = (100, "folds")
 _SMALL = "the three small sets"
 ITEMS = (
-    _dpboost("figure 1", "the two levels of boosting", nothing=f"cannot be had: {_DIAGRAM}"),
-    _dpboost("table 1", "the data sets", nothing="cannot be had: a list of data, nothing measured"),
+    _dpboost("figure 1", "the two levels of boosting", nothing=f"not applicable: {_DIAGRAM}"),
+    _dpboost(
+        "table 1", "the data sets", nothing="not applicable: a list of data, nothing measured"
+    ),
     _dpboost("figure 2", "errors against epsilon, 50 trees", "figure2", stand_in=_SETS),
     _dpboost("figure 3", "convergence to 1,000 trees", "figure3", stand_in=_SMALL),
     _dpboost("figure 4", "leaf clipping", "figure4", stand_in=_SETS),
@@ -216,7 +218,7 @@ ITEMS = (
         paper=LPDT,
         name="table 1",
         shows="complexities",
-        nothing="cannot be had: formulas, nothing is measured in it",
+        nothing="not applicable: formulas, nothing is measured in it",
     ),
     Item(paper=LPDT, name="figure 1", shows="with and without public rows", run="lpdt-figure1"),
     Item(
@@ -240,13 +242,13 @@ ITEMS = (
         shows="public rows unlike private ones",
         run="lpdt-table3",
         repeats=_TWENTY,
-        stand_in="wines in the place of taxi trips",
+        stand_in="wines instead of taxi trips",
     ),
     Item(
         paper=LPDT,
         name="figure 3",
         shows="fares in and out of a zone",
-        nothing="cannot be had: it shows taxi trips, which are not at hand",
+        nothing="not applicable: it shows taxi trips, which are not at hand",
     ),
     Item(
         paper=LPDT,
@@ -259,14 +261,14 @@ ITEMS = (
         paper=LPDT,
         name="figure 4 (b)",
         shows="share of public rows, taxi trips",
-        nothing="cannot be had: the taxi trips are not at hand",
+        nothing="not applicable: the taxi trips are not at hand",
     ),
     *(item for number in range(1, 7) for item in _topdown_figure(number)),
     Item(
         paper=FEDERATED,
         name="figure 1",
         shows="an example of a tree",
-        nothing=f"cannot be had: {_DIAGRAM}",
+        nothing=f"not applicable: {_DIAGRAM}",
     ),
     Item(
         paper=FEDERATED,
@@ -292,13 +294,13 @@ ITEMS = (
         paper=FRIEDMAN,
         name="figure 1",
         shows="access to private data",
-        nothing=f"cannot be had: {_DIAGRAM}",
+        nothing=f"not applicable: {_DIAGRAM}",
     ),
     Item(
         paper=FRIEDMAN,
         name="figure 2",
         shows="a Pareto frontier",
-        nothing="cannot be had: an example with made-up algorithms",
+        nothing="not applicable: an example with synthetic algorithms",
     ),
     Item(
         paper=FRIEDMAN,
@@ -309,17 +311,17 @@ ITEMS = (
         part="figure 3",
     ),
     _friedman(3, "a nominal split", _RUNS),
-    _friedman(4, "a numeric split", _RUNS, "CART in the place of J48"),
+    _friedman(4, "a numeric split", _RUNS, "CART instead of J48"),
     _friedman(5, "numeric splits or ten bins", _RUNS),
     _friedman(6, "trees of nominal attributes", _TREES),
-    _friedman(7, "trees of mixed attributes", _TREES, "CART in the place of J48"),
+    _friedman(7, "trees of mixed attributes", _TREES, "CART instead of J48"),
     _friedman(8, "Adult", _FOLDS),
 )
 
 
 def lines(folder: Path) -> Iterator[str]:
-    """Yield a line for every figure and table, then one for everything that cannot be had."""
+    """Yield a line for every figure and table, then one for everything that is not available."""
     for item in ITEMS:
         yield f"{item.paper}, {item.name} ({item.shows}): {item.state(folder)}"
     for name, why in MISSING.items():
-        yield f"cannot be had here: {name}: {why}"
+        yield f"not available: {name}: {why}"

@@ -9,7 +9,7 @@ from benchmarks.serving import serve
 
 
 def next_second():
-    """Wait: the library seeds its noise by the second of the clock, which nobody else sees."""
+    """Wait: the library seeds its noise by the second of the clock, which no one else sees."""
     time.sleep(1 - time.time() % 1 + 0.01)
 
 

@@ -25,12 +25,13 @@ class NameTable(SphinxDirective):
 
 
 class RangeTable(SphinxDirective):
-    """Shows every parameter of this library with its range and default."""
+    """Shows every parameter of this library with range, default and effects."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
         lines = [[nodes.literal(name, name), *map(nodes.Text, cells)] for name, *cells in ranges()]
-        return [_table(("parameter", "range", "default", "of"), (28, 36, 16, 20), lines)]
+        head = ("parameter", "range", "default", "of", "effect on privacy", "effect on accuracy")
+        return [_table(head, (16, 18, 10, 10, 23, 23), lines)]
 
 
 def _table(

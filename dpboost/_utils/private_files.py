@@ -139,7 +139,7 @@ def open_private(path: str | os.PathLike[str], new: bool = False) -> int:
 
 
 def is_private(path: str | os.PathLike[str]) -> bool:
-    """Return whether nobody but the owner of a file (and who administers the machine) may use it.
+    """Return whether no one but the owner of a file (and who administers the machine) may use it.
 
     Raises
     ------

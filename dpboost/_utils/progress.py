@@ -1,7 +1,7 @@
 """Progress of long fits: rounds done, how much of the budget is spent, and the time left.
 
-How long a fit takes depends on its rows. Whoever watches a fit sees its time anyway; what is kept
-must not hold it. So the time left is drawn on a terminal alone, where it is wiped when the fit
+How long a fit takes depends on its rows. Anyone who watches a fit sees its time anyway; what is
+kept must not hold it. So the time left is drawn on a terminal alone, where it is wiped when the fit
 ends; files, pipes and loggers get no line at all, and a notebook, whose cells are saved, a line
 without times.
 """
@@ -37,7 +37,7 @@ def round_progress(
         False for silence. Otherwise a line appears on a terminal, or in a notebook, after two
         seconds, and is wiped at the end.
     spent : callable
-        Returns the part of the budget that is booked so far, a public number.
+        Returns the part of the budget that is recorded so far, a public number.
 
     Privacy
     -------

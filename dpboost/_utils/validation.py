@@ -96,7 +96,7 @@ def check_choice(name: str, owner: str, value: Any, choices: tuple[str, ...]) ->
 
 
 class Default:
-    """A value that stands where the user has given none; comes first in the bases."""
+    """A value that takes effect if the user has given none; comes first in the bases."""
 
     def __call__(self) -> Any:
         """Return the plain value; scikit-learn asks of a default of another type that it can."""
@@ -118,15 +118,15 @@ class Default:
 
 
 class _DefaultInt(Default, int):
-    """A whole number that nobody gave."""
+    """A whole number that no one gave."""
 
 
 class _DefaultFloat(Default, float):
-    """A number that nobody gave."""
+    """A number that no one gave."""
 
 
 class _DefaultStr(Default, str):
-    """A word that nobody gave."""
+    """A word that no one gave."""
 
     __slots__ = ()
 

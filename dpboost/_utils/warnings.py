@@ -232,7 +232,7 @@ class FitWarning(UserWarning):
 
 @cache
 def _block_of(categories: frozenset[type[Warning]]) -> type[Warning]:
-    """Return the class of several lines: whoever asks for that of one of them gets the block.
+    """Return the class of several lines: anyone who asks for that of one of them gets the block.
 
     Filters have acted on each line before, so that none of them acts on the lines of others.
     """

@@ -155,7 +155,7 @@ def estimate_epsilon(
     Parameters
     ----------
     make_estimator : callable
-        Returns a new estimator with ``fit(X, y)`` and ``predict(X)``; ours or anybody's. It must
+        Returns a new estimator with ``fit(X, y)`` and ``predict(X)``; ours or anyone's. It must
         draw fresh noise each time.
     X : table of shape (n_rows, n_features)
         An array or a DataFrame: the table with the row.

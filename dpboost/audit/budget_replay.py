@@ -65,7 +65,7 @@ def replay_budget(
         Draw the first run from a seed.
     group : int, default=1
         Rows that may differ between the tables: those of one user that the budget lets take part.
-        Each release may cost as much as that many rows, and all of them what was booked.
+        Each release may cost as much as that many rows, and all of them what was recorded.
     compare_visible : bool
         Whether what ``run`` returns must be the same for both tables.
 
@@ -96,7 +96,7 @@ def replay_budget(
             found = weigh(own, other, ledger, violations)
             violations += check_ledger(found, ledger, group)
             account = "pure" if ledger.accountant.privacy_measure == "epsilon" else "Gaussian"
-            whole = budget.whole(ledger.accountant)
+            whole = budget.total(ledger.accountant)
             cost = sum(entry.cost for entry in found) / float(whole)
             measured[account] = measured.get(account, 0.0) + cost
             failed = _failure(own, other, budget)
@@ -109,7 +109,7 @@ def replay_budget(
         for account, cost in parts.items():
             allowed = float(booked.get(account, Fraction(0)))
             if cost > allowed * (1 + TOLERANCE) + TOLERANCE:
-                message = f"measured {cost:.6g} of the {what}, booked {allowed:.6g}"
+                message = f"measured {cost:.6g} of the {what}, recorded {allowed:.6g}"
                 violations.append(Violation("records", account, message))
     return BudgetAudit(
         entries=tuple(entries),

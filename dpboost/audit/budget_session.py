@@ -23,7 +23,7 @@ from dpboost.audit.pair_replay import Fit
 from dpboost.audit.run_trace import Steering, Violation
 from dpboost.budgeting.budget import Budget
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
-from dpboost.evaluating import bin_histograms, evaluate
+from dpboost.evaluating import evaluate, feature_histograms
 from dpboost.lightgbm.dataset import Dataset
 from dpboost.model_selection.cross_validation import cv
 from dpboost.model_selection.refitting import refit_leaves
@@ -85,7 +85,7 @@ class SessionAudit:
     reached : dict of str to float
         Largest part of its charge that each kind of release cost.
     largest : float
-        Largest part of what was booked that the differing row cost.
+        Largest part of what was recorded that the differing row cost.
     """
 
     n_runs: int = 0
@@ -194,7 +194,7 @@ def of_classes(relation: Neighbors) -> Fit:
         return _shown(
             held=evaluate(model, groups=_GROUPS, **own),
             new=evaluate(model, X, y, groups=_GROUPS, **own),
-            bins=bin_histograms(model, X, **own).counts,
+            bins=feature_histograms(model, X, **own).counts,
             leaves=refit_leaves(model, X, y, **own).booster_.model_to_string(),
             second=make().fit(X, y, **own).booster_.model_to_string(),
             folds=[_validated(X, y, "binary", relation, own) for _ in range(2)],
@@ -214,7 +214,7 @@ def of_numbers(relation: Neighbors) -> Fit:
         return _shown(
             held=evaluate(model, groups=_GROUPS, **own),
             new=evaluate(model, X, y, **own),
-            bins=bin_histograms(model, X, **own).counts,
+            bins=feature_histograms(model, X, **own).counts,
             leaves=refit_leaves(model, X, y, **own).booster_.model_to_string(),
             intervals=make().fit(X, y, conformal=0.9, **own).calibration_,
             folds=_validated(X, y, "regression", relation, own),
@@ -235,7 +235,7 @@ def of_users(X: Any, y: Any) -> Mapping[str, str]:
     return _shown(
         held=evaluate(model, groups=_GROUPS, **own),
         new=evaluate(model, X, y, groups=_GROUPS, **users, **own),
-        bins=bin_histograms(model, X, **users, **own).counts,
+        bins=feature_histograms(model, X, **users, **own).counts,
         leaves=refit_leaves(model, X, y, **users, **own).booster_.model_to_string(),
         second=make().fit(X, y, **users, **own).booster_.model_to_string(),
         folds=_validated(X, y, "binary", Neighbors.ADD_REMOVE, own, **users),
@@ -296,7 +296,7 @@ def of_periods(X: Any, y: Any) -> Mapping[str, str]:
             f"fit, {told}": model.booster_.model_to_string(),
             f"held, {told}": evaluate(model, budget=budget, fraction=PART / 5),
             f"new, {told}": evaluate(model, rows, labels, **own),
-            f"bins, {told}": bin_histograms(model, rows, **own).counts,
+            f"bins, {told}": feature_histograms(model, rows, **own).counts,
             f"leaves, {told}": refit_leaves(model, rows, labels, **own).booster_.num_trees(),
         }
     return _shown(**found)

@@ -1,6 +1,6 @@
 """What a call does, step by step, and all that it shows, as values that can be compared.
 
-A step is a release as it is booked, or a query or command handed to rows. Nothing of a row is in
+A step is a release as it is recorded, or a query or command handed to rows. Nothing of a row is in
 a trace.
 """
 

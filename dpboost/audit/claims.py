@@ -31,7 +31,7 @@ def false_claims(estimator: Any) -> list[str]:
     ]
     seeded = getattr(estimator, "noise_seed", None) is not None
     if report.private and (seeded or estimator.epsilon == math.inf):
-        found.append("noise that anybody can draw again, or none, is called private")
+        found.append("noise that anyone can draw again, or none, is called private")
     if not report.private or report.epsilon_spent == math.inf:
         return found
     times = report.rows_per_user or 1

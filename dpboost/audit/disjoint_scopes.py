@@ -65,7 +65,7 @@ def _dealt(scope: Scope, coins: list[CoinRequest]) -> Iterator[Violation]:
 def _held_out(scope: Scope, coins: list[CoinRequest]) -> Iterator[Violation]:
     """Check the coins that set rows aside: drawn before either part."""
     if not any(request.scope == scope.path[:-1] for request in coins):
-        yield _violation(scope, "no request for the coins that set rows aside")
+        yield _violation(scope, "no request for the random assignment that holds out rows")
     if not HELD_OUT_PARTS.issuperset(scope.children):
         yield _violation(scope, "other parts than the rows that train and those held out")
     late = (*scope.path, "rows held out")

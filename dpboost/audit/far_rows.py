@@ -26,7 +26,7 @@ HUGE = 1e300
 
 @dataclass(frozen=True, kw_only=True)
 class FarRows:
-    """Rows that stand where those of a call stood, as `replaying.prepared` takes them.
+    """Rows that replace those of a call stood, as `replaying.prepared` takes them.
 
     Labels are finite, weights are not negative, and every class that is public is there: other
     tables are refused, which is outside the guarantee.

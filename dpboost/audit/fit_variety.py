@@ -264,7 +264,7 @@ def _continued(neighbors: Neighbors, common: dict[str, Any]) -> Iterator[Case]:
             estimator = make().fit(X, y, init_model=earlier[0])
         told = float(estimator.privacy_report_.earlier_epsilon)
         if told != common["epsilon"]:
-            heard[FAULTS].append(("claim", f"the earlier model's epsilon is told as {told}"))
+            heard[FAULTS].append(("claim", f"the earlier model's epsilon is reported as {told}"))
         return shown(estimator, heard)
 
     def before() -> None:

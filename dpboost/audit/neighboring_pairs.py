@@ -58,7 +58,7 @@ def pair_of(
     steering: Steering | None = None,
     coin: float | None = None,
 ) -> Pair:
-    """Put a row beside a table, or in the place of another one.
+    """Put a row beside a table, or instead of another one.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def continued_fits_of_parties(
 def evaluations_of_parties(
     tasks: Sequence[str] = ("regression", "classification"),
 ) -> list[Violation]:
-    """Judge models over messages and in one place, and compare."""
+    """Evaluate models over messages and in one place, and compare."""
     return _compared(tasks, _judging)
 
 
@@ -123,7 +123,7 @@ def _judging(task: str, neighbors: Neighbors) -> Agreement:
 
 
 def _public_model(task: str, neighbors: Neighbors) -> Any:
-    """Return a model of rows that anybody may see."""
+    """Return a model of rows that anyone may see."""
     labels = {"label_bounds": (-1.0, 1.0)} if task == "regression" else {"classes": [-1, 1]}
     kind: Any = DPBoostRegressor if task == "regression" else DPBoostClassifier
     schema = {"bounds": {0: (0.0, 1.0), 1: (0.0, 1.0)}, **labels}
@@ -147,7 +147,7 @@ def _terms(recipe: str, neighbors: Neighbors) -> Agreement:
 
 
 def public_rows(n_rows: int) -> Rows:
-    """Return rows that anybody may see."""
+    """Return rows that anyone may see."""
     random = np.random.default_rng(0)
     return random.integers(0, 2, (n_rows, 2)).astype(float), random.choice([-1.0, 1.0], n_rows)
 
@@ -172,7 +172,7 @@ def over_messages(terms: Agreement, rows: Rows) -> tuple[Simulation, dict[tuple[
 
 
 def told_of(found: Simulation) -> Any:
-    """Return what is told in the end: the trees, or figures."""
+    """Return what is reported at the end: the trees, or figures."""
     if not found.coordinator.fits:
         return _figures(found.coordinator.evaluation)
     return found.coordinator.fitted.ensemble
@@ -184,10 +184,10 @@ def in_one_place(
     folds: NDArray[np.int32] | None = None,
     ledger: Ledger | None = None,
 ) -> Any:
-    """Return what is told of the same rows by one process.
+    """Return what is reported of the same rows by one process.
 
-    In the evaluation of a cross-validation, ``folds`` says whose model judges each row. A ledger is
-    given where coins were drawn from it before.
+    In the evaluation of a cross-validation, ``folds`` says whose model evaluates each row. A ledger
+    is given where coins were drawn from it before.
     """
     X, y = rows
     ledger = ledger_of(terms) if ledger is None else ledger
@@ -209,7 +209,7 @@ def ledger_of(terms: Agreement) -> Ledger:
 
 
 def text_of(told: Any) -> Any:
-    """Return what is told as text: figures, or a model without its report."""
+    """Return what is reported as text: figures, or a model without its report."""
     if not isinstance(told, Ensemble):
         return told
     lines = model_text(told).splitlines()
@@ -221,7 +221,7 @@ def _figures(found: Evaluation) -> str:
 
 
 def _told(terms: Agreement) -> Iterator[Violation]:
-    """Compare models, messages of neighboring tables, and what was booked."""
+    """Compare models, messages of neighboring tables, and what was recorded."""
     seeded = replace(terms, noise_seed=9)
     X, y = public_rows(12)
     found, sent = over_messages(seeded, (X, y))
@@ -231,7 +231,7 @@ def _told(terms: Agreement) -> Iterator[Violation]:
         what = "other figures" if terms.recipe == EVALUATION else "another model"
         yield violation(f"{what} than of the same rows in one place")
     if {party.ledger.spent for party in found.parties} != {found.coordinator.ledger.spent}:
-        yield violation("parties have booked something else than the coordinator")
+        yield violation("parties have recorded other charges than the coordinator")
     if are_small(_words_of(sent.values())):
         yield violation("replies hold small numbers: there is no mask on them")
     other = y.copy()
@@ -303,7 +303,7 @@ def _fold_terms(task: str, neighbors: Neighbors, seed: int | None) -> Agreement:
 
 
 def _told_of_folds(terms: Agreement, where: str) -> Iterator[Violation]:
-    """Compare models and figures, and add up what each party has booked."""
+    """Compare models and figures, and add up what each party has recorded."""
     violation = partial(Violation, CHECK, where)
     X, y = public_rows(N_FOLD_ROWS)
     codes = deal_folds(Entropy.seeded(FOLD_SEED).row_coins(), N_FOLDS, np.arange(N_FOLD_ROWS))

@@ -1,12 +1,12 @@
 """Whether all that a call shows is a function of public arguments and released outcomes.
 
 A call is recorded and replayed without its rows. Then the same call runs on tables that share with
-the recorded one what is public and nothing else, and gets released outcomes in the place of fresh
+the recorded one what is public and nothing else, and gets released outcomes instead of fresh
 draws: those that were recorded, random ones, and extreme ones. The replay is the reference. All
-that is visible must be the same, and so must, step by step, each release as it is booked and each
+that is visible must be the same, and so must, step by step, each release as it is recorded and each
 query and command that is handed to the rows.
 
-A decision that is made on an exact value, although a noisy one was paid for, shows here: neighbors
+A decision that is made on an exact value, although a noisy one was charged, shows here: neighbors
 of a table mostly decide alike, far tables do not.
 
 What this cannot see: what a query does with the rows inside its `evaluate`, a sensitivity or a

@@ -227,9 +227,9 @@ def replay_estimator(
     Returns
     -------
     RecipeAudit
-        ``violations`` is empty where no release told more than its charge; ``reached`` says what
-        part of its charge each kind of release came to, and ``skipped`` on which witnesses nothing
-        was fitted, and why.
+        ``violations`` is empty where no release revealed more than its charge; ``reached`` says
+        what part of its charge each kind of release came to, and ``skipped`` on which witnesses
+        nothing was fitted, and why.
 
     Raises
     ------

@@ -42,7 +42,7 @@ class EntryLoss:
     Parameters
     ----------
     charge : float
-        Booked, in the unit of the accountant.
+        Recorded, in the unit of the accountant.
     cost : float
         Measured, in the same unit, over all outcomes.
     loss : float

@@ -1,7 +1,7 @@
 """Outcomes too rare to wait for: random bits that lead to them, and long runs of candidates.
 
 A selection that drops what is far below the best, or noise without its far tail, shows in no
-sample that anybody can draw. But the samplers decide by bits alone, and the bits are ours here.
+sample that anyone can draw. But the samplers decide by bits alone, and the bits are ours here.
 """
 
 from __future__ import annotations

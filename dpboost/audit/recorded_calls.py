@@ -21,7 +21,7 @@ from dpboost.budgeting.budget import Budget
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.train import train
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
-from dpboost.evaluating import bin_histograms, evaluate
+from dpboost.evaluating import evaluate, feature_histograms
 from dpboost.lightgbm.dataset import Dataset
 from dpboost.model_selection.cross_validation import cv
 from dpboost.model_selection.refitting import refit_leaves
@@ -296,7 +296,7 @@ _OF_A_BUDGET = {
     "private early stopping": True,
     "evaluate, rows held out": True,
     "evaluate, new rows and groups": False,
-    "bin_histograms": False,
+    "feature_histograms": False,
     "refit_leaves": False,
     "a second fit": False,
 }
@@ -340,7 +340,7 @@ def _of_a_budget(
         "evaluate, new rows and groups": lambda: evaluate(
             model, X, labels, groups=groups, **users, **own
         ),
-        "bin_histograms": lambda: bin_histograms(model, X, **users, **own),
+        "feature_histograms": lambda: feature_histograms(model, X, **users, **own),
         "refit_leaves": lambda: refit_leaves(model, X, labels, **users, **own),
         # Of the rows of another table.
         "a second fit": lambda: make(epsilon=1.0, delta=1e-6).fit(

@@ -202,7 +202,7 @@ class _WatchedLedger(Ledger):
 
 
 class _Spy:
-    """Stands where the gate has a kernel module, and tells of every call."""
+    """Replaces a kernel module, and reports every call."""
 
     def __init__(self, kernel: Any, recorder: Recorder) -> None:
         self._kernel = kernel
@@ -218,7 +218,7 @@ class _Spy:
 
 
 class _RunSpy(_Spy):
-    """The same for the kernel that takes scores in runs: it is told of with all of them."""
+    """The same for the kernel that takes scores in runs: it is reported with all of them."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         function = getattr(self._kernel, name)
@@ -359,7 +359,7 @@ class Recorder:
         return ledger
 
     def narrow(self, claim: Claim, trained: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Take note of who is trained on, and who is set aside: later coins are by position."""
+        """Take note of who is trained on, and who is held out: later coins are by position."""
         ids = self.transcript.ids
         assert claim.holdout is not None
         assert claim.holdout.rows is not None

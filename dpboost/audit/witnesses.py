@@ -293,7 +293,7 @@ def flipped_choice(task: str, neighbors: Neighbors) -> Witness:
 
 
 def empty_leaf(task: str, neighbors: Neighbors) -> Witness:
-    """Put a row into a leaf, and into children of candidates, in which there was nobody."""
+    """Put a row into a leaf, and into children of candidates, in which there was no one."""
     X, y = np.zeros((6, 2)), _labels(np.array([1, 1, 1, -1, -1, -1]), task)
     steering = {("split choice", 0): 0}
     pair = pair_of(X, y, np.ones(2), y[0], neighbors, steering=steering, coin=0.01)
@@ -319,7 +319,7 @@ def filter_border(task: str, neighbors: Neighbors) -> Witness:
 
 
 def queue(task: str, neighbors: Neighbors, *, first: bool) -> Witness:
-    """Put a row at the head or the end of a table of many trees: nobody else may move.
+    """Put a row at the head or the end of a table of many trees: no one else may move.
 
     Were blocks of rows cut by their positions, 49 rows for 50 trees would move up by one when a
     row comes, and a row would change trees or meet another one.

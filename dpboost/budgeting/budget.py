@@ -79,9 +79,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         ``delta`` is 0, none otherwise.
     periods : int, optional
         Where rows come in periods (months, quarters, sites): most of them that one person, or
-        user, may have rows in; 1 where periods share nobody. Every fit then says whose rows it
+        user, may have rows in; 1 where periods share no one. Every fit then says whose rows it
         reads, by ``budget.window("2026 Q1", ...)``, and is charged to these periods alone.
-        Without ``rows_per_user`` somebody has one row in a period.
+        Without ``rows_per_user`` someone has one row in a period.
     table : str, optional
         What the table is called in reports. No row is looked at.
 
@@ -95,14 +95,14 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     Everything that was released under the budget is together (epsilon, delta)-differentially
     private for the one table that the user applies it to. A fit records its whole fraction before
     its first draw, and nothing that it charged is ever refunded, not even after an error. What it
-    did not use stays booked, but where rows that are held out may stop it: what such a fit has
+    did not use stays recorded, but where rows that are held out may stop it: what such a fit has
     reserved and never charged is free again when it comes to its end.
     A budget cannot be copied or pickled. With a file (:meth:`save`) the line is on disk before the
     first draw, and several processes charge one file. Copies of that file are as many budgets,
     which nothing here can see.
     An estimator or a `Dataset` that is pickled inside ``with Budget(...)`` names the budget: where
     it is unpickled, its fits and scores are charged to the file, or refused where there is none.
-    A function that makes its own estimator in another process is told nothing of the budget: it
+    A function that makes its own estimator in another process does not know the budget: it
     opens the file itself, ``with Budget.load(path):``.
 
     Notes
@@ -120,7 +120,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     guarantees add up (Vadhan and Zhang, STOC 2023). A split of epsilon that followed the releases
     would have no such proof.
 
-    A fifth of delta is set aside for stability histograms (learned categories and classes), all of
+    A fifth of delta is reserved for stability histograms (learned categories and classes), all of
     it where the account is pure alone; a fit may use its fraction of that.
 
     Examples
@@ -229,20 +229,20 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def lines(self) -> tuple[BudgetLine, ...]:
-        """What every fit took, in the order of booking."""
+        """What every fit took, in the order of recording."""
         with self._lock:
             self._records.read_again()
             return tuple(self._records.lines)
 
     @property
-    def left(self) -> dict[str, Fraction]:
-        """What is left of each account, as a fraction of it."""
+    def remaining(self) -> dict[str, Fraction]:
+        """What remains of each account, as a fraction of it."""
         paid = spent(self.lines, self._overlap)
         return {name: 1 - paid.get(name, Fraction(0)) for name in self._accounts()}
 
     @property
     def epsilon_spent(self) -> float:
-        """Epsilon at ``delta`` of all that was booked so far, used or not."""
+        """Epsilon at ``delta`` of all that was recorded so far, used or not."""
         epsilon = Fraction(0)
         gaussian = 0.0
         paid = spent(lines := self.lines, self._overlap)
@@ -281,8 +281,8 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         with self._lock:
             if self._records.path is not None:
                 raise InvalidParameterError(
-                    f"This budget lives in {os.fspath(self._records.path)!r} already: it cannot be "
-                    "in two files."
+                    f"This budget is already saved in {os.fspath(self._records.path)!r}: it "
+                    "cannot be in two files."
                 )
             self._records.create(path, self.terms)
 
@@ -418,7 +418,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             least_delta=self._delta - self.failure_delta(fraction),
         )
 
-    def whole(self, accountant: Accountant) -> PrivacyCost:
+    def total(self, accountant: Accountant) -> PrivacyCost:
         """Return what there is of an account in the unit of an accountant, for what is protected.
 
         Parameters
@@ -513,7 +513,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         """Return what the stability histograms of a fit with this fraction may take of delta."""
         return (self._delta - self._conversion_delta) / max(len(self._accounts()), 1) * fraction
 
-    def book(
+    def reserve(
         self,
         what: str,
         privacy_measure: str,
@@ -543,7 +543,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Raises
         ------
         BudgetExceededError
-            If less is left; then nothing is booked.
+            If less remains; then nothing is recorded.
         InvalidParameterError
             In another process than the one that opened the budget, and for other rows of a period
             than it had before.
@@ -586,7 +586,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         least = max(paid, key=lambda name: paid[name])
         rows = ""
         if self._overlap.several(len(periods)):
-            rows = ", and costs more where somebody has rows in several of its periods"
+            rows = ", and costs more because one individual may have rows in several of its periods"
         return f"{rows}; of the period {least!r} {percent(1 - paid[least])}"
 
     def close(self, position: int, fraction: Fraction) -> None:
@@ -595,9 +595,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Parameters
         ----------
         position : int
-            Of the line, from `book`.
+            Of the line, from `reserve`.
         fraction : Fraction
-            What was charged: it stays booked.
+            What was charged: it stays recorded.
 
         Raises
         ------
@@ -644,9 +644,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Privacy
         -------
         That the tables are disjoint is the promise of the user. A row is then in one of them, and
-        of the fractions that were booked for them the largest counts. Under "replace" that is not
+        of the fractions that were recorded for them the largest counts. Under "replace" that is not
         true: a row may be replaced by one that belongs to another table. Two tables change then,
-        each by a row more or less, which no fraction that was booked for one of them covers.
+        each by a row more or less, which no fraction that was recorded for one of them covers.
 
         Examples
         --------
@@ -660,12 +660,12 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         return self._records.key
 
     def hold(self, model: Any, rows: HeldRows, part: Part) -> None:
-        """Keep rows that a fit of the model has set aside, as long as the model exists."""
+        """Keep rows that a fit of the model has held out, as long as the model exists."""
         with self._lock:
             self._held[model] = (rows, part)
 
     def held_out(self, model: Any) -> tuple[HeldRows, Part]:
-        """Return the rows that a model's last fit has set aside, and their part of the records.
+        """Return the rows that a model's last fit has held out, and their part of the records.
 
         Raises
         ------
@@ -677,8 +677,8 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
                 return self._held[model]
         except (KeyError, TypeError):
             raise InvalidParameterError(
-                f"The budget of {self.title} holds no rows that were set aside from this model: "
-                "fit it in this process with holdout=..., or give X and y."
+                f"The budget of {self.title} has no held-out rows of this model: fit it in this "
+                "process with holdout=..., or pass X and y."
             ) from None
 
     @property
@@ -705,14 +705,15 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         """Raise `InvalidParameterError` in another process than the one that opened the budget."""
         if not self.of_this_process:
             raise InvalidParameterError(
-                "A budget works in the process that opened it: save it, and load its file here."
+                "A budget is usable only in the process that opened it: save it, and load its "
+                "file here."
             )
 
     def _refusal(self, *args: Any) -> NoReturn:
         raise TypeError(
             "A budget cannot be copied or pickled, or it could be spent twice: save it to a file, "
-            "and load that. For a search or its like with n_jobs, save it, open it by `with "
-            "budget:`, and leave budget=... out: estimators tell workers which file they charge."
+            "and load that file. For a search with n_jobs, save it, open it by `with budget:`, "
+            "and leave budget=... out: estimators tell workers which file they charge."
         )
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal

@@ -23,7 +23,7 @@ class ShownBudget:
     neighbors: Any
     rows_per_user: Any
     lines: Any
-    left: Any
+    remaining: Any
     left_of_periods: Any
     periods: Any
     overlap: Any
@@ -112,7 +112,7 @@ class ShownBudget:
         )
 
     def _left(self) -> list[tuple[str, Fraction]]:
-        left: Mapping[str, Fraction] = self.left
+        left: Mapping[str, Fraction] = self.remaining
         return list(left.items())
 
     def _accounts_left(self) -> list[str]:

@@ -70,11 +70,11 @@ def counted(lines: Sequence[BudgetLine]) -> list[BudgetLine]:
 def spent(
     lines: Sequence[BudgetLine], overlap: Overlap | None = None, including: str | None = None
 ) -> dict[str, Fraction]:
-    """Return what is spent of each account: the most that anybody can have paid for.
+    """Return what is spent of each account: the most that anyone can have been charged.
 
     What is for all rows adds up. Of the parts of a division, which are disjoint, the one that paid
     most counts; divisions that cut across each other add up again. With periods it is the most that
-    somebody with rows in so many of them can have paid.
+    someone with rows in so many of them can have paid.
 
     Parameters
     ----------
@@ -226,8 +226,8 @@ class BudgetRecords:
             os.close(open_private(target, new=True))
         except FileExistsError:
             raise InvalidParameterError(
-                f"The 'path' parameter of Budget.save is {os.fspath(path)!r}, which exists: give "
-                "a new file, or go on with an old budget by Budget.load."
+                f"The 'path' parameter of Budget.save is {os.fspath(path)!r}, which exists: pass "
+                "a new file, or continue an existing budget with Budget.load."
             ) from None
         except OSError as error:
             raise InvalidParameterError(
@@ -357,8 +357,8 @@ def _fault(path: Path, error: sqlite3.Error) -> str:
         )
     if of_disk:
         return (
-            f"cannot be read or written ({error}). Look at the disk; a line that was being "
-            "written may be in the file, and counts then."
+            f"cannot be read or written ({error}). Check the disk. A line that was being written "
+            "may be in the file; it then counts."
         )
     if not os.path.getsize(text):
         return f"is empty: its lines are lost. {restore}"

@@ -121,7 +121,7 @@ class ChargedBudget:
     _overlap: Overlap | None
     _accounts: Any
     account: Any
-    book: Any
+    reserve: Any
     failure_delta: Any
     if TYPE_CHECKING:
 
@@ -173,12 +173,12 @@ class ChargedBudget:
         Returns
         -------
         Fraction
-            Part of the account that is booked.
+            Part of the account that is recorded.
 
         Raises
         ------
         BudgetExceededError
-            If less is left; then nothing is booked, and the release must not take place.
+            If less is left; then nothing is recorded, and the release must not take place.
         InvalidParameterError
             Unless one guarantee is given, of an account that the budget has.
 
@@ -191,11 +191,11 @@ class ChargedBudget:
 
         Notes
         -----
-        Epsilon alone is booked on the pure account where there is one. Else, and with rho or mu,
+        Epsilon alone is recorded on the pure account where there is one. Else, and with rho or mu,
         the Gaussian account is charged in what it counts in: :math:`\rho = \varepsilon^2 / 2` or
         :math:`\mu^2 / 2`, or :math:`\mu = -2 \Phi^{-1} (1 / (1 + e^\varepsilon))`. A rho has no
         mu: it has to come before all fits, which then count in rho too. Delta takes its part of
-        the fifth that is set aside, and the larger of both parts is booked.
+        the reserved fifth, and the larger of both parts is recorded.
 
         Examples
         --------
@@ -233,7 +233,7 @@ class ChargedBudget:
         fraction = sum((each for each in costs if each is not None), Fraction(0)) / whole
         if failure:
             fraction = max(fraction, failure / self._set_aside())
-        self.book(f"{what} (charged)", measure, fraction, part)
+        self.reserve(f"{what} (charged)", measure, fraction, part)
         return fraction
 
     def _part_of(self, periods: Any, failure: Fraction) -> Part:
@@ -245,9 +245,9 @@ class ChargedBudget:
         part = self.window(*periods).part
         if failure and self._overlap is not None and self._overlap.several(len(part)):
             raise InvalidParameterError(
-                f"The 'delta' parameter of {_OWNER} must be 0 where somebody may have several rows "
-                "in the periods: delta grows with them as no sum does. Charge what is for one "
-                "period, or give a budget of users (rows_per_user)."
+                f"The 'delta' parameter of {_OWNER} must be 0 if one individual may have several "
+                "rows in the periods: delta does not add up over them. Charge one period at a "
+                "time, or use a budget with rows_per_user."
             )
         return part
 

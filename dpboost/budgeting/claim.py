@@ -1,4 +1,4 @@
-"""What a fit asks of a budget: a fraction, for its rows, booked before its first draw.
+"""What a fit asks of a budget: a fraction, for its rows, recorded before its first draw.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -37,14 +37,14 @@ SMALLEST_PART = Fraction(1, 10**6)
 
 @dataclass(kw_only=True, eq=False)
 class Holdout:
-    """What a fit sets aside.
+    """What a fit holds out.
 
     Parameters
     ----------
     share : Fraction
         Expected part of the rows.
     rows : HeldRows, optional
-        Once they are dealt.
+        Once they are assigned.
     reserved : list of int
         Positions of the lines of a fit that they may stop: of the rows to train on, and of these.
     """
@@ -67,13 +67,13 @@ class Claim:
     part : tuple of (str, str), default=()
         Which rows it is for, as in a line of the records.
     holdout : Holdout, optional
-        What is set aside before anything is released.
+        What is held out before anything is released.
     stops : bool, default=False
         Whether these rows stop training, for a part of what the fit takes.
     booked : bool, default=False
         Whether the records have it already, as the first of several fits under one line.
     positions : list of int
-        Of its lines in the records, once they are booked.
+        Of its lines in the records, once they are recorded.
     tables : mapping of str to str
         Hashes of the rows of its periods.
     """
@@ -111,7 +111,7 @@ class Claim:
             raise refuse(
                 "noise_seed",
                 self.what,
-                "None with a budget: whoever knows the seed could take the noise away",
+                "None with a budget: anyone who knows the seed can remove the noise",
                 given["noise_seed"],
             )
         return {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
@@ -144,7 +144,7 @@ class Claim:
 
     @property
     def learns_no_names(self) -> bool:
-        """Whether the fit may read several rows of somebody, which could share a rare name.
+        """Whether the fit may read several rows of someone, which could share a rare name.
 
         A stability histogram hides the name of one row; the name of k rows has k times its count.
         """
@@ -182,17 +182,17 @@ class Claim:
         """What one stability histogram may take of delta."""
         return self.budget.failure_delta(self.fraction) / MOST_HISTOGRAMS
 
-    def book(self) -> None:
-        """Book it, which comes before the first draw."""
+    def reserve(self) -> None:
+        """Record the fraction in the budget, before the first draw."""
         assert self.accountant is not None
         if self.booked:
             return
         measure = self.accountant.privacy_measure
-        line = self.budget.book(self.what, measure, self.fraction, self.part, self.tables)
+        line = self.budget.reserve(self.what, measure, self.fraction, self.part, self.tables)
         self.positions.append(line)
         if self.holdout is not None and self.stops:
             share = self.fraction * STOPPING_SHARE
-            held = self.budget.book(f"{self.what}, stopping", measure, share, self._held_part)
+            held = self.budget.reserve(f"{self.what}, stopping", measure, share, self._held_part)
             self.positions.append(held)
             self.holdout.reserved = [line, held]
 
@@ -227,7 +227,7 @@ class Claim:
 
     @property
     def _held_part(self) -> Part:
-        """The side of a holdout that is set aside, as in a line of the records."""
+        """The side of a holdout that is held out, as in a line of the records."""
         return (*self.part[:-1], (self.part[-1][0], HELD))
 
     def set_aside(
@@ -237,7 +237,7 @@ class Claim:
         users: NDArray[np.int64] | None,
         coins: RowCoins,
     ) -> NDArray[np.intp]:
-        """Deal rows to the two sides of a holdout, and return the positions of those to train on.
+        """Assign rows to the two sides of a holdout, and return the positions of those to train on.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class Claim:
         return trained
 
     def keep(self, model: Any) -> None:
-        """Keep what was set aside from a model, now that it is fitted."""
+        """Keep what was held out from a model, now that it is fitted."""
         if self.holdout is not None and self.holdout.rows is not None:
             self.budget.hold(model, self.holdout.rows, self._held_part)
 
@@ -302,7 +302,7 @@ def claim(
     belongs : sequence
         Objects that then belong to the budget: table and estimator.
     holdout : float, Fraction or None
-        Expected part of the rows to be set aside.
+        Expected part of the rows to be held out.
     carrier : object, optional
         Estimator or Dataset of the call: where it was pickled, a budget may have been open.
 
@@ -347,8 +347,8 @@ def claim(
         raise refuse("budget", call, "a dpboost.Budget", budget)
     if fraction is None:
         raise InvalidParameterError(
-            f"{call} needs the 'fraction' that it may take of the budget of {budget.title}: "
-            "fraction=.5, a part of the whole."
+            f"{call} needs the 'fraction' to take from the budget of {budget.title}: such "
+            "as fraction=0.5."
         )
     size = as_fraction("fraction", call, fraction)
     if not 0 < size <= 1:

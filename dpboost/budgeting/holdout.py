@@ -1,4 +1,4 @@
-"""Rows that a fit sets aside, by secret coins, to be evaluated on."""
+"""Rows that a fit holds out, by secret random assignment, to be evaluated on."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def deal(
     share: Fraction,
     coins: RowCoins,
 ) -> tuple[HeldRows, NDArray[np.intp]]:
-    """Set rows aside: each by a coin of its own, or all of a user by one coin.
+    """Hold out rows: each by an independent draw, or all of a user by one coin.
 
     Parameters
     ----------

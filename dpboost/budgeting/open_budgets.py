@@ -80,7 +80,7 @@ def is_open(carrier: Any = None) -> bool:
 
 
 def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: Any = None) -> None:
-    """Raise where a budget is given, or open, to something that cannot book there.
+    """Raise where a budget is given, or open, to something that cannot charge it.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ Sums = Mapping[frozenset[str], Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """In how many periods somebody may have rows, and what these cost a fit that reads several.
+    """In how many periods someone may have rows, and what these cost a fit that reads several.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Overlap:
         return {"most": self.most, "of_users": self.of_users}
 
     def factor(self, n_periods: int, account: str) -> int:
-        """Return how many times the charge for one row covers somebody with rows in a fit.
+        """Return how many times the charge for one row covers someone with rows in a fit.
 
         Parameters
         ----------
@@ -65,17 +65,17 @@ class Overlap:
         return n_periods if account == "pure" else n_periods**2
 
     def several(self, n_periods: int) -> bool:
-        """Return whether a fit of so many periods may read several rows of somebody."""
+        """Return whether a fit of so many periods may read several rows of someone."""
         return not self.of_users and min(self.most, n_periods) > 1
 
 
 def most_paid(sums: Sums, overlap: Overlap, account: str, including: str | None = None) -> Fraction:
-    """Return the most that anybody may have paid, over all sets of ``overlap.most`` periods.
+    """Return the most that anyone may have paid, over all sets of ``overlap.most`` periods.
 
     Parameters
     ----------
     sums : mapping of frozenset of str to Fraction
-        What was booked for each set of periods; the empty set is all of them.
+        What was recorded for each set of periods; the empty set is all of them.
     overlap : Overlap
     account : {"pure", "Gaussian"}
     including : str, optional
@@ -100,7 +100,7 @@ def most_paid(sums: Sums, overlap: Overlap, account: str, including: str | None 
 
 
 class _Search:
-    """Sets of periods, in integers: parts of the common denominator of what was booked."""
+    """Sets of periods, in integers: parts of the common denominator of what was recorded."""
 
     def __init__(
         self, windows: list[tuple[frozenset[str], Fraction]], overlap: Overlap, account: str
@@ -136,7 +136,7 @@ class _Search:
         return found
 
     def value(self, chosen: frozenset[str]) -> int:
-        """Return what somebody with rows in these periods has paid."""
+        """Return what someone with rows in these periods has paid."""
         return sum(
             weight * self.overlap.factor(len(window & chosen), self.account)
             for window, weight in self.windows

@@ -257,7 +257,8 @@ class _Verification:
         if kind == "parallel":
             if because in (None, Disjoint.NOT_STATED.value) or total is not NO_CHARGE:
                 raise CertificateError(
-                    f"Scope {scope['name']!r}: nothing says why its parts hold disjoint rows."
+                    f"Scope {scope['name']!r}: no reason is stated why its parts hold disjoint "
+                    "rows."
                 )
             return _largest([part for part, _ in parts])
         for part, times in parts:
@@ -317,7 +318,7 @@ class _Verification:
             lines.append(line)
         overlap = Overlap.of(budget.get("periods"))
         if any(fraction > 1 for fraction in spent(lines, overlap).values()):
-            raise CertificateError("More than all of an account of the budget is booked.")
+            raise CertificateError("The lines of an account of the budget exceed its total.")
         whole, pure = Fraction(budget["epsilon"]), Fraction(budget["pure_epsilon"])
         left = Fraction(budget["conversion_delta"])
         capacities: dict[str, Fraction] = {}

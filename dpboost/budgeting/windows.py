@@ -181,7 +181,7 @@ class WindowedBudget:
             """What the user calls the table."""
 
         @property
-        def left(self) -> dict[str, Fraction]:
+        def remaining(self) -> dict[str, Fraction]:
             """What is left of each account."""
 
         @property
@@ -194,7 +194,7 @@ class WindowedBudget:
 
     @property
     def periods(self) -> int | None:
-        """In how many periods somebody may have rows; None where periods are not counted."""
+        """In how many periods someone may have rows; None where periods are not counted."""
         return None if self._overlap is None else self._overlap.most
 
     @property
@@ -235,7 +235,7 @@ class WindowedBudget:
         Only these periods pay. What rows a period has is fixed by the first line that names it: a
         hash of them with a secret key is kept with the records, and a table with other rows for
         that period is refused before anything is drawn. Labels are not compared, so that several
-        labels of the same rows may be learned. That nobody's rows are in more periods than the
+        labels of the same rows may be learned. That no one's rows are in more periods than the
         budget says, under whatever names, is the promise of the user.
 
         Examples
@@ -248,8 +248,8 @@ class WindowedBudget:
         owner = "Budget.window"
         if self._overlap is None:
             raise InvalidParameterError(
-                f"{owner} needs a budget that counts periods: Budget(..., periods=1), or as many "
-                "as somebody may have rows in."
+                f"{owner} needs a budget with periods: Budget(..., periods=b), if one individual "
+                "has rows in at most b periods."
             )
         known = all(isinstance(name, str) and name for name in periods)
         # Names of the sides of a holdout mean these in the records.
@@ -312,7 +312,7 @@ class WindowedBudget:
 
         Privacy
         -------
-        Reads the records, which are public; nothing is booked. ``like`` is taken as public.
+        Reads the records, which are public; nothing is recorded. ``like`` is taken as public.
 
         Examples
         --------
@@ -331,8 +331,8 @@ class WindowedBudget:
             raise refuse("fraction", owner, "in (0, 1]", fraction)
         if self._overlap is None:
             raise InvalidParameterError(
-                f"{owner} needs a budget that counts periods, Budget(..., periods=1); any other "
-                "has what its property left says."
+                f"{owner} needs a budget with periods, Budget(..., periods=1); for any other "
+                "budget read its property `remaining`."
             )
         accountant = self.accountant
         granted: FractionAccountant = self.account(accountant, part)
@@ -410,7 +410,7 @@ def _fits_left(
 ) -> float:
     """Return how many fits with a new period each still fit into an account.
 
-    Periods of one person that are `window` apart share no fit. Whoever pays most of all fits to
+    Periods of one person that are `window` apart share no fit. Anyone who pays most of all fits to
     come therefore has a like among those whose periods span ``most * window``: once so many fits
     were allowed, with one more window at each end, all are.
     """

@@ -1,9 +1,10 @@
-"""Open a budget for a table, or show what was charged to it.
+"""Open a budget for a table, or show its charges.
 
-A budget is one epsilon for everything that is released of a table: fits, scores, scores of rows
-held out. Its file gets a line before each draw, and refuses what does not fit any more. With
---epsilon a new file is made; without, a file is shown. With --periods it counts what each month,
-quarter or site has paid: then fits, evaluations and refits say whose rows they read, by --period.
+A budget is one epsilon for every release of a table: fits, evaluations, and scores of held-out
+rows. Its file records each charge before the draw, and refuses a charge that exceeds the total.
+With --epsilon the command creates the file; without it, the command prints the file. With
+--periods the file counts the charges of each month, quarter or site: then fits, evaluations and
+refits name the periods of their rows by --period.
 
   dpboost budget table.budget --epsilon 3 --delta 1e-6 --table "patients 2026"
   dpboost fit data.csv --schema dictionary.csv --budget table.budget --fraction 1/2 -o model.txt
@@ -24,14 +25,19 @@ from dpboost.cli.output_files import check_outputs, save_picture
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost budget``."""
     parser.add_argument("budget", metavar="FILE", help="file of the budget")
-    parser.add_argument("--epsilon", type=float, help="make the file: epsilon of everything")
-    parser.add_argument("--delta", type=float, help="of everything, default 1e-6; 0: pure epsilon")
-    parser.add_argument("--rows-per-user", type=int, metavar="N", help="users are protected")
+    parser.add_argument("--epsilon", type=float, help="create the file with this total epsilon")
+    parser.add_argument("--delta", type=float, help="total delta, default 1e-6; 0: pure epsilon")
     parser.add_argument(
-        "--periods", type=int, metavar="N", help="rows come in periods, nobody's in more than N"
+        "--rows-per-user", type=int, metavar="N", help="maximum rows of a user; protects users"
     )
-    parser.add_argument("--table", metavar="NAME", help="what the table is called in reports")
-    parser.add_argument("--plot", metavar="FILE", help="draw it: a PNG or SVG file")
+    parser.add_argument(
+        "--periods",
+        type=int,
+        metavar="N",
+        help="most periods of an individual",
+    )
+    parser.add_argument("--table", metavar="NAME", help="name of the table in reports")
+    parser.add_argument("--plot", metavar="FILE", help="plot the charges: PNG or SVG file")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
-"""Look at private rows before a fit: what a schema would clip, drop, or count as missing or other.
+"""Show what a schema would clip, drop, or count as missing, before a fit.
 
-This is a look at the rows, without noise, for whoever may see them. Mend what is wrong by the
-codebook, never by the counts: a range that was read off the rows reveals them.
+The output has no noise: it is not private, so do not share it. Correct the schema by the codebook,
+never by these counts: a range that was read from the rows reveals them.
 
   dpboost check data.csv --schema dictionary.csv
 """

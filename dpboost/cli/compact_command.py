@@ -1,8 +1,8 @@
-"""Write a small model that says what a model text says, for serving.
+"""Write a small model that approximates a model text, for serving.
 
-LightGBM fits its trees to the model's raw scores. The rows are drawn from what the text tells of
-the rows of the fit, or are those of --public-rows, which anybody may see. Nothing is charged, and
-the report in the text names the step and its error.
+LightGBM fits its trees to the model's raw scores on synthetic rows. These rows are drawn from the
+released leaf counts of the model text, or come from --public-rows, which must be public. The
+command uses no budget. The report in small model text records the step and its error.
 
   dpboost compact model.txt -o small.txt
   dpboost compact model.txt -o small.txt --max-error 0.2 --public-rows public.csv
@@ -24,17 +24,19 @@ from dpboost.reporting.terms import AFTER_THE_FIT
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost compact``."""
     parser.add_argument("model", help="model text of dpboost")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the small text")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="small model text")
     parser.add_argument("--n-trees", type=int, default=300, help="trees (default: 300)")
     parser.add_argument("--num-leaves", type=int, default=31, help="of a tree (default: 31)")
     parser.add_argument(
-        "--max-error", type=float, help="as a share of the standard deviation of raw scores"
+        "--max-error", type=float, help="maximum error, in standard deviations of raw scores"
     )
-    parser.add_argument("--public-rows", metavar="FILE", help="CSV or Parquet, in place of draws")
+    parser.add_argument(
+        "--public-rows", metavar="FILE", help="public CSV or Parquet file instead of synthetic rows"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the small text, and print what became of the model."""
+    """Write small model text, and print what became of the model."""
     check_outputs(options.output)
     full = Booster(model_file=options.model)
     rows = None

@@ -1,18 +1,18 @@
-"""Coordinate a session of parties: add what they send, and write the model.
+"""Coordinate a session of parties: add their messages, and write the model.
 
-The configuration is a JSON file; its paths are read from its own folder:
+The configuration is a JSON file; paths in it are relative to its folder:
 
   {"agreement": "agreement.json",       the terms that all parties have
    "listen": "0.0.0.0:8443",            address and port to which the parties connect
-   "record": "session.log",             replies of the session; a new one for every agreement
+   "record": "session.log",             replies of the session; a new file for each agreement
    "certificate": "coordinator.pem", "key": "coordinator.key",
-   "authority": "authority.pem",        who signs the certificates of all sides
-   "revoked": "revoked.pem",            the authority's list of what is revoked, if any
-   "timeout": 600}                      seconds to wait for a party, which may be starting again
+   "authority": "authority.pem",        signer of the certificates of all sides
+   "revoked": "revoked.pem",            revocation list of the authority, if any
+   "timeout": 600}                      seconds to wait for a party, which may be restarting
 
-A coordinator that is stopped or killed goes on when it is started again. The progress bar counts
-trees. Where the agreement is on an evaluation (dpboost.federated.evaluation_agreement) or on a
-cross-validation (dpboost.federated.cv_agreement), figures are written in place of a model.
+A stopped or killed coordinator resumes when it is started again. The progress bar counts trees.
+For an agreement on an evaluation (dpboost.federated.evaluation_agreement) or on a cross-validation
+(dpboost.federated.cv_agreement), the output contains metrics instead of a model.
 
   dpboost coordinate --config coordinator.json -o model.txt
 """
@@ -42,12 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost coordinate``."""
     parser.add_argument("--config", required=True, metavar="FILE", help="configuration in JSON")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="model text, or figures"
+        "-o", "--output", required=True, metavar="FILE", help="model text, or metrics"
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train or judge, save and say what holds."""
+    """Train or evaluate, save, and print the report."""
     check_outputs(options.output)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     settings = read_configuration(options.config, needed=_NEEDED, optional=_OPTIONAL, paths=_PATHS)

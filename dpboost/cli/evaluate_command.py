@@ -1,8 +1,8 @@
-"""Judge a model on private rows: scores with intervals, for an epsilon of their own.
+"""Evaluate a model privately: metrics with confidence intervals, at a separate epsilon.
 
-The rows are those of a CSV or Parquet file with the labels in it. Rows that trained the model may
-be among them: what is spent here then adds to what the model has spent. Rows that everybody may
-see need no epsilon: predict them and use any other tool.
+The rows are those of a CSV or Parquet file with labels. They may include rows that trained the
+model; the epsilon of the evaluation then adds to that of the model. Public rows need no epsilon:
+predict them, and compute metrics with any other tool.
 
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
 """
@@ -29,16 +29,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost evaluate``."""
     parser.add_argument("model", help="model text, of dpboost or of LightGBM")
     parser.add_argument("data", help="CSV or Parquet file with the labels")
-    parser.add_argument("--target", metavar="COLUMN", help="column that was predicted")
+    parser.add_argument("--target", metavar="COLUMN", help="target column")
     parser.add_argument(
-        "--schema", metavar="FILE", required=True, help="that of the fit: schema or data dictionary"
+        "--schema", metavar="FILE", required=True, help="schema or data dictionary of the fit"
     )
     add_spending(parser, what="budget of the scores", delta=0.0)
     parser.add_argument("--metrics", metavar="LIST", help="such as auc,accuracy; default: all")
-    parser.add_argument("--groups", metavar="COLUMN", help="judge by its declared values as well")
-    parser.add_argument("--scores", metavar="FILE", help="write them, for the certificate")
-    parser.add_argument("--user", metavar="COLUMN", help="whose row it is: protects users")
-    parser.add_argument("--rows-per-user", type=int, metavar="N", help="at most so many take part")
+    parser.add_argument(
+        "--groups", metavar="COLUMN", help="also evaluate by the declared values of this column"
+    )
+    parser.add_argument("--scores", metavar="FILE", help="write the scores, for the certificate")
+    parser.add_argument("--user", metavar="COLUMN", help="column of user ids; protects users")
+    parser.add_argument("--rows-per-user", type=int, metavar="N", help="maximum rows of a user")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,17 +1,18 @@
 """Train a private model on a CSV or Parquet file and write it as a LightGBM model text.
 
-Types come from the schema: columns with categories are nominal, columns with bounds are numbers
-or dates such as 2024-01-31 (a cell that is neither counts as missing). Of a data dictionary a type
-without a range is enough for numbers. Other columns are refused: one row could change a type that
-is read off the cells. --assume-types reads it, and the report then says that the guarantee is one
-between tables with the same column types. With --holdout the model is also judged, on
-rows that secret coins set aside and that train nothing; the scores have the same epsilon, in
-parallel. With --conformal 0.9 "dpboost predict" gives intervals or sets of classes that nine of ten
-new rows lie in. With --transcript FILE anybody can make the model again without a row, and
-"dpboost refit" learns its leaves from other rows.
+The schema sets the types: columns with categories are nominal, columns with bounds are numbers or
+dates such as 2024-01-31 (other cells count as missing). In a data dictionary, a type without a
+range is enough for numbers. Other columns are refused, because one row could change a type that is
+inferred from the cells. --assume-types infers it, and the guarantee then covers only tables with
+the same column types.
 
-With --budget FILE the fit is charged to a budget, which "dpboost budget" opens and shows, in place
-of an epsilon of its own. A model that is there is never replaced without --force.
+With --holdout, the command also evaluates the model on randomly held-out rows; this has the same
+epsilon, in parallel. With --conformal 0.9, "dpboost predict" gives intervals or sets of classes
+that cover nine of ten new rows. With --transcript FILE, the model can be replayed without rows,
+and "dpboost refit" fits its leaves to other rows.
+
+With --budget FILE, the fit is charged to a budget (see "dpboost budget") instead of --epsilon. An
+existing model file is never replaced without --force.
 
   dpboost fit data.csv --target income --schema dictionary.csv --epsilon 1 -o model.txt
 """
@@ -43,16 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--assume-types",
         action="store_true",
-        help="read types of undeclared columns off the cells: a condition of the guarantee",
+        help="infer types of undeclared columns from the cells; a condition of the guarantee",
     )
     parser.add_argument("--task", choices=("classification", "regression"))
     parser.add_argument("--recipe", default="best", help="algorithm, default best")
     parser.add_argument("--trees", type=int, metavar="N", help="default: the recipe's rule")
-    parser.add_argument("--user", metavar="COLUMN", help="whose row it is: protects users")
-    parser.add_argument("--rows-per-user", type=int, metavar="N", help="at most so many take part")
-    parser.add_argument("--holdout", type=float, metavar="PART", help="part of the rows, to judge")
+    parser.add_argument("--user", metavar="COLUMN", help="column of user ids; protects users")
+    parser.add_argument("--rows-per-user", type=int, metavar="N", help="maximum rows of a user")
     parser.add_argument(
-        "--conformal", type=float, metavar="PART", help="part of new rows that intervals cover"
+        "--holdout", type=float, metavar="PART", help="fraction of rows to hold out for evaluation"
+    )
+    parser.add_argument(
+        "--conformal", type=float, metavar="PART", help="coverage of intervals for new rows"
     )
     parser.add_argument("--transcript", metavar="FILE", help='write it, for "refit" and "verify"')
     parser.add_argument("--scores", metavar="FILE", help="write the scores, for the certificate")
@@ -60,11 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--html", metavar="FILE", help="page of the model: guarantee, scores, shapes"
     )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
-    parser.add_argument("--force", action="store_true", help="replace a model that is there")
+    parser.add_argument("--force", action="store_true", help="replace an existing model")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train, save and say what holds."""
+    """Train, save, and print the report."""
     kept = None if options.force else options.output
     check_outputs(options.output, options.html, options.scores, options.transcript, keep=kept)
     if options.scores is not None and options.holdout is None:

@@ -1,8 +1,7 @@
-"""Forecast how good a private model becomes at each epsilon, before a private row is touched.
+"""Forecast the accuracy of a private model at each epsilon, before reading private rows.
 
-With --like, rows that everybody may see and that look like the private ones, it fits models to
-them with the noise that the private fit will have. Without, it says how noise compares with the
-number of rows. Nothing is spent.
+With --like, the command fits models to similar public rows with the noise of the private fit.
+Without it, the command compares the noise with the number of rows. It uses no budget.
 
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
 """
@@ -19,7 +18,9 @@ from dpboost.model_selection.forecasting import forecast
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost forecast``."""
-    parser.add_argument("--rows", type=int, required=True, metavar="N", help="private rows, about")
+    parser.add_argument(
+        "--rows", type=int, required=True, metavar="N", help="approximate number of private rows"
+    )
     parser.add_argument("--epsilon", type=float, nargs="+", required=True, help="one or more")
     parser.add_argument("--delta", type=float, default=1e-6, help="default 1e-6; 0: pure epsilon")
     parser.add_argument("--like", metavar="FILE", help="CSV or Parquet file of public rows")
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", metavar="FILE", help="schema in JSON, or data dictionary")
     parser.add_argument("--task", choices=("classification", "regression"))
     parser.add_argument("--metric", help="auc, accuracy or log_loss; rmse or mae")
-    parser.add_argument("--plot", metavar="FILE", help="draw it: a PNG or SVG file")
+    parser.add_argument("--plot", metavar="FILE", help="plot the forecast: PNG or SVG file")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
-"""Make a pair of keys with which certificates are signed and their signatures are verified.
+"""Make a pair of keys to sign certificates and to verify their signatures.
 
-The private key is written for its owner alone; who holds it can sign in your name. The public key
-goes to whoever verifies: hand it over on another way than the certificates.
+Only the owner can read the file of the private key; its holder can sign in your name. Give the
+public key to those who verify, through another channel than the certificates.
 
   dpboost keygen signing.key
   dpboost report model.txt --certificate certificate.json --sign signing.key

@@ -55,7 +55,7 @@ COMMANDS: dict[str, ModuleType] = {
     "coordinate": coordinate_command,
 }
 
-#: What a user can mend; anything else is a fault of the library and shows its traceback.
+#: What a user can fix; anything else is a fault of the library and shows its traceback.
 REFUSALS = (InvalidParameterError, ModelTextError, BudgetExceededError, OSError, ImportError)
 
 # Options by the parameters that they set, and how the library begins a message about one.
@@ -70,25 +70,25 @@ _PARAMETER = re.compile(rf"The '({'|'.join(_OPTIONS)})' (?:parameter |argument )
 _EPILOG = """\
 From a table to a model:
 
-  dpboost schema data.csv -o dictionary.csv     names and types, to be filled in from the codebook
-  dpboost check data.csv --schema dictionary.csv  a private look: what would be clipped or dropped
+  dpboost schema data.csv -o dictionary.csv     names and types; complete them from the codebook
+  dpboost check data.csv --schema dictionary.csv  not private: what would be clipped or dropped
   dpboost fit data.csv --target income --schema dictionary.csv --epsilon 1 -o model.txt
   dpboost report model.txt --html report.html   who is protected, from whom, and how much
   dpboost predict model.txt new.csv -o predictions.csv
 
-Before and after it:
+Before and after:
 
-  dpboost budget table.budget --epsilon 3       one epsilon for every fit and score of a table
+  dpboost budget table.budget --epsilon 3       one epsilon for all fits and scores of a table
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
   dpboost refit fit.transcript newer.csv --schema dictionary.csv --epsilon 1 -o newer.txt
-  dpboost compact model.txt -o small.txt        a model of ordinary size, for serving
-  dpboost verify certificate.json model.txt     whether the guarantee follows from the noise
+  dpboost compact model.txt -o small.txt        a small model, for serving
+  dpboost verify certificate.json model.txt     recompute the guarantee from the noise
 
-Rows of several holders, who show them to nobody: "dpboost party" and "dpboost coordinate".
+Rows of several data holders that stay where they are: "dpboost party" and "dpboost coordinate".
 
-"dpboost parity" tells what becomes of LightGBM's parameters and functions; "dpboost audit" checks
-the guarantee of the installed version.
+"dpboost parity" shows how DPBoost treats LightGBM's parameters and functions; "dpboost audit"
+checks the guarantee of the installed version.
 """
 
 
@@ -150,7 +150,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     """Return the parser of the program, and those of its commands."""
     parser = argparse.ArgumentParser(
         prog="dpboost",
-        description="Differentially private gradient boosting that plugs into LightGBM.",
+        description="Differentially private gradient boosting, compatible with LightGBM.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

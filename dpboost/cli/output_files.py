@@ -22,12 +22,12 @@ def check_outputs(*paths: str | None, keep: str | None = None) -> None:
     Raises
     ------
     InvalidParameterError
-        For a folder that is not there or may not be written to, for a folder in the place of a
+        For a folder that is not there or may not be written to, for a folder instead of a
         file, and for a file that is to be kept.
     """
     if keep is not None and os.path.isfile(keep):
         raise InvalidParameterError(
-            f"The file {keep!r} is there already: name another one, or replace it by --force."
+            f"The file {keep!r} already exists: name another file, or replace it with --force."
         )
     for path in (*paths, keep):
         if path is None:
@@ -36,7 +36,7 @@ def check_outputs(*paths: str | None, keep: str | None = None) -> None:
         if os.path.isdir(path):
             fault = "it is a folder"
         elif not os.path.isdir(folder):
-            fault = f"there is no folder {folder!r}"
+            fault = f"the folder does not exist: {folder!r}"
         elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
             fault = "this user may not write there"
         else:

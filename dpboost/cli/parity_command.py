@@ -1,25 +1,25 @@
-"""Tell what becomes of LightGBM's parameters and functions, and why.
+"""Show how DPBoost treats LightGBM's parameters and functions, and why.
 
-Without arguments the whole table is printed. Each line has one of these words:
+Without arguments the command prints the whole table. Each line has one of these words:
 
   same        as in LightGBM
-  used        has its meaning, for private rows and at the cost that the report tells
-  private     spends budget, or is about private rows
-  public      reads rows that anybody may see, and nothing else
-  holds       holds in any case; no other value is refused
-  no effect   warns once, with what to set instead
-  refused     an error before anything is drawn, with what to do instead
+  used        has its meaning, for private rows, within the budget that the report states
+  private     uses budget, or concerns private rows
+  public      reads public rows only
+  holds       always true; no other value is accepted
+  no effect   warns once, and names what to set instead
+  refused     raises an error before anything is drawn, and names what to do instead
 
-Coming from LightGBM with a script:
+To migrate a LightGBM script:
 
-  dpboost parity num_leaves bagging_fraction cv     what becomes of some names; aliases are known
-  dpboost parity --config train.conf                of a file of parameters, with its values
-  dpboost parity --kind refused                     of what a script has to leave out
-  dpboost parity --figure                           how near the engine comes without noise
+  dpboost parity num_leaves bagging_fraction cv     look up names; aliases are known
+  dpboost parity --config train.conf                look up a file of parameters, with its values
+  dpboost parity --kind refused                     list what a script must leave out
+  dpboost parity --figure                           compare the engine without noise to LightGBM
 
-The figure is the area under the ROC curve on made-up rows: LightGBM, LightGBM on the bins of
-dpboost, and recipe "seq" with every noise switched off, with equal trees. The last two are to
-agree; what a private model lacks beyond that is the price of the noise.
+The comparison is the area under the ROC curve on synthetic rows, with equal trees: LightGBM,
+LightGBM on the bins of dpboost, and recipe "seq" without noise. The last two should agree; any
+further loss of a private model is due to noise.
 """
 
 from __future__ import annotations
@@ -59,9 +59,11 @@ _LIGHTGBM: dict[str, Any] = {"num_leaves": 2**_DEPTH, "min_child_samples": 1, "m
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost parity``."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="parameters or functions")
-    parser.add_argument("--kind", choices=KINDS, help="lines of one kind alone")
+    parser.add_argument("--kind", choices=KINDS, help="only lines of one kind")
     parser.add_argument("--config", metavar="FILE", help="parameters of LightGBM, name = value")
-    parser.add_argument("--figure", action="store_true", help="measure the engine without noise")
+    parser.add_argument(
+        "--figure", action="store_true", help="compare the engine without noise to LightGBM"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -99,7 +101,7 @@ def config_rows(path: Path) -> list[Row]:
 
 
 def parity_figure(seed: int = 0) -> str:
-    """Return the areas under the ROC curve of made-up rows as lines of text."""
+    """Return the areas under the ROC curve of synthetic rows as lines of text."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (N_ROWS, N_FEATURES))
     score = 3 * X[:, 0] + 2 * np.sin(4 * X[:, 1]) + 3 * X[:, 2] * X[:, 3]

@@ -1,25 +1,25 @@
-"""Take part in a session with the rows of one data holder; they never leave.
+"""Take part in a session with the rows of one data holder; the rows never leave.
 
-The configuration is a JSON file; its paths are read from its own folder:
+The configuration is a JSON file; paths in it are relative to its folder:
 
-  {"party": 0,                          number in the agreement
-   "agreement": "agreement.json",       the terms, which the holder has read and approves
+  {"party": 0,                          index in the agreement
+   "agreement": "agreement.json",       the terms, which the data holder has read and approved
    "data": "stays.csv",                 CSV or Parquet file; types come from the agreement's schema
    "target": "came_back",               column to predict
-   "folder": "records",                 records of all sessions of this holder: charges, keys, words
+   "folder": "records",                 records of all sessions: charges, keys, messages
    "identity": "identity0",             secret key, whose public part the agreement lists
-   "weight": "weight",                  column of the weights, where the agreement weighs rows
-   "user": "patient",                   column that says whose row it is, where it protects persons
-   "coordinator": "c.example:8443",     address of the coordinator, whom the agreement names
+   "weight": "weight",                  column of row weights, if the agreement has weights
+   "user": "patient",                   column of user ids, if the agreement protects users
+   "coordinator": "c.example:8443",     address of the coordinator that the agreement names
    "certificate": "party0.pem", "key": "party0.key",
-   "authority": "authority.pem",        who signs the certificates of all sides
-   "revoked": "revoked.pem",            the authority's list of what is revoked, if any
-   "timeout": 3600}                     seconds to try again where nobody answers
+   "authority": "authority.pem",        signer of the certificates of all sides
+   "revoked": "revoked.pem",            revocation list of the authority, if any
+   "timeout": 3600}                     seconds to retry while the coordinator does not answer
 
 The party connects to the coordinator and opens no port. It runs the fit itself and ends with the
-model, as all others do. Stopped or killed, it goes on when it is started again with the same file.
-The log says who the coordinator is and nothing of the rows. Proxies are those of the variables
-https_proxy and no_proxy.
+same model as all other parties. A stopped or killed party resumes when it is started again with
+the same file. The log names the coordinator and contains nothing about the rows. Proxies are read
+from the variables https_proxy and no_proxy.
 
   dpboost party --new-identity identity0              make a key and print its public part
   dpboost party --config party0.json -o model.txt     take part until the session is over
@@ -58,9 +58,9 @@ _PATHS = ("agreement", "data", "folder", "identity", "certificate", "key", "auth
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost party``."""
     action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--config", metavar="FILE", help="take part as this file says")
+    action.add_argument("--config", metavar="FILE", help="configuration in JSON")
     action.add_argument("--new-identity", metavar="FILE", help="make a secret key")
-    parser.add_argument("-o", "--output", metavar="FILE", help="model text, or figures")
+    parser.add_argument("-o", "--output", metavar="FILE", help="model text, or metrics")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> None:
     try:
         found = party.run(link, certificate=fingerprint(settings["certificate"]))
     except KeyboardInterrupt:
-        print(f"party {party.index} stops; started again, it goes on")
+        print(f"party {party.index} stops; start it again to resume")
         return
     save_outcome(outcome_of(found), options.output)
     if party.agreement.folds is None:
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def save_outcome(outcome: Any, path: str | None) -> None:
-    """Write what a session has given: a model text, or figures."""
+    """Write what a session has given: a model text, or metrics."""
     if path is None:
         return
     if hasattr(outcome, "booster_"):

@@ -1,12 +1,12 @@
-"""Predict the rows of a CSV or Parquet file by a model text: one line a row.
+"""Predict the rows of a CSV or Parquet file with a model text: one line per row.
 
-Columns that the model does not know, the target among them, are ignored. A regression gives
-"prediction", two classes "probability" (of the second class), more of them "probability_0" and so
-on, in the order of the classes. With the schema of the fit, classes have their names: "prediction"
-is the most probable one, "probability_NAME" the probability of each.
+Columns that the model does not use, including the target, are ignored. A regression writes the
+column "prediction", two classes "probability" (of the second class), more classes "probability_0"
+and so on, in the order of the classes. With the schema of the fit, classes have names:
+"prediction" is the most probable class, "probability_NAME" the probability of each.
 
-A model of "dpboost fit --conformal 0.9" also gives "lower" and "upper", or with the schema "set",
-the classes that are likely enough, such as "no|yes": nine of ten new rows are to lie in them.
+A model of "dpboost fit --conformal 0.9" also writes "lower" and "upper", or, with the schema,
+"set": the set of likely classes, such as "no|yes". These cover nine of ten new rows.
 
   dpboost predict model.txt new.csv --schema dictionary.csv --id patient -o predictions.csv
 """
@@ -31,10 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost predict``."""
     parser.add_argument("model", help="model text, of dpboost or of LightGBM")
     parser.add_argument("data", help="CSV or Parquet file")
-    parser.add_argument("--schema", metavar="FILE", help="that of the fit, for names of classes")
-    parser.add_argument("--target", metavar="COLUMN", help="column that was predicted")
-    parser.add_argument("--id", metavar="COLUMN", help="column of the file to be written first")
-    parser.add_argument("-o", "--output", metavar="FILE", help="CSV; printed without it")
+    parser.add_argument("--schema", metavar="FILE", help="schema of the fit, for class names")
+    parser.add_argument("--target", metavar="COLUMN", help="target column")
+    parser.add_argument("--id", metavar="COLUMN", help="identifier column to write first")
+    parser.add_argument("-o", "--output", metavar="FILE", help="CSV file; default: standard output")
 
 
 def run(options: argparse.Namespace) -> None:

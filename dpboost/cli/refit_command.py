@@ -1,8 +1,8 @@
-"""Learn the leaves of a model again from other rows: the same trees, another month.
+"""Fit the leaves of a model to new rows, with the same trees.
 
-All that is spent goes into leaves; bins, splits and start value are those of the model. The
-estimator is made again from its transcript, which "dpboost fit --transcript FILE" has written: a
-model text does not say how its leaves are to be released. The model is one of --recipe best.
+The whole budget is used for leaves; bins, splits and start value are those of the model. The
+command rebuilds the estimator from its transcript ("dpboost fit --transcript FILE"), because a
+model text does not say how to release its leaves. The model needs --recipe best.
 
   dpboost refit january.transcript february.csv --schema dictionary.csv --epsilon 1 -o february.txt
 """
@@ -25,19 +25,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost refit``."""
     parser.add_argument("transcript", help="of the fit, by fit --transcript")
     parser.add_argument("data", help="CSV or Parquet file of the new rows")
-    parser.add_argument("--target", metavar="COLUMN", help="column to predict, as at the fit")
+    parser.add_argument("--target", metavar="COLUMN", help="target column of the fit")
     parser.add_argument(
-        "--schema", metavar="FILE", required=True, help="that of the fit: schema or data dictionary"
+        "--schema", metavar="FILE", required=True, help="schema or data dictionary of the fit"
     )
     add_spending(parser, what="budget of the leaves", delta=1e-6)
-    parser.add_argument("--user", metavar="COLUMN", help="whose row it is: protects users")
-    parser.add_argument("--rows-per-user", type=int, metavar="N", help="at most so many take part")
+    parser.add_argument("--user", metavar="COLUMN", help="column of user ids; protects users")
+    parser.add_argument("--rows-per-user", type=int, metavar="N", help="maximum rows of a user")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
-    parser.add_argument("--force", action="store_true", help="replace a model that is there")
+    parser.add_argument("--force", action="store_true", help="replace an existing model")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Learn the leaves, save and say what holds."""
+    """Learn the leaves, save, and print the report."""
     check_outputs(options.output, keep=None if options.force else options.output)
     spending = spending_of(options).in_a_budget()
     declared = declaration_of(options.schema, options.target, options.user)

@@ -1,9 +1,9 @@
 """Show the privacy report of a model: who is protected, from whom, and how much.
 
-The report is a line of the model text, so nothing else is needed. The page is for people such as a
-data protection officer; the certificate lists every release with its noise, so that anybody can
-compute epsilon and delta again. With --sign it is an envelope that "dpboost verify --key" opens.
-The record for the registry of deployments has what a fit knows; the rest is to be filled in.
+The report is a line of the model text, so no other file is needed. The HTML page is for readers
+such as a data protection officer. The certificate lists every release with its noise, so that
+anyone can recompute epsilon and delta. With --sign it is an envelope that "dpboost verify --key"
+verifies. The registry record contains what a fit knows; complete the other fields by hand.
 
   dpboost report model.txt --html report.html
   dpboost report model.txt --certificate certificate.json
@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="model text of dpboost")
     parser.add_argument("--html", metavar="FILE", help="write it as a page")
     parser.add_argument(
-        "--certificate", metavar="FILE", help="write it; as a page if it ends .html"
+        "--certificate",
+        metavar="FILE",
+        help="write the certificate; HTML if the name ends in .html",
     )
     parser.add_argument("--sign", metavar="KEY", help="sign the certificate with a private key")
     parser.add_argument(
@@ -49,17 +51,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=TEXT",
         action="append",
         default=[],
-        help="what only you know, for the certificate: approved_by, why_this_epsilon, ...",
+        help="your statement for the certificate: approved_by, why_this_epsilon, ...",
     )
     parser.add_argument(
-        "--schema", metavar="FILE", help="that of the fit: the certificate names it"
+        "--schema", metavar="FILE", help="schema of the fit, named in the certificate"
     )
     parser.add_argument(
         "--scores",
         metavar="FILE",
         action="append",
         default=[],
-        help="scores to list, of fit --holdout or evaluate; may be given again",
+        help="scores of fit --holdout or evaluate; may be repeated",
+    )
+    parser.add_argument(
+        "--budget", metavar="FILE", help="list all lines of this budget in the certificate"
     )
     parser.add_argument(
         "--budget",
@@ -151,7 +156,7 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
         name, mark, text = given.partition("=")
         if not mark:
             raise InvalidParameterError(
-                f"--state {given}: a name and what you state, such as approved_by='A. Name'."
+                f"--state {given}: expected NAME=TEXT, such as approved_by='A. Name'."
             )
         found[name] = text
     if options.schema is not None:

@@ -1,8 +1,8 @@
-"""Write a data dictionary to be filled in: names and types of the columns of a file.
+"""Write a data dictionary to be completed: names and types of the columns of a file.
 
-The types of a CSV file are read off its cells. That is a look at the rows in this process; what
-is written are names and types alone. Confirm every line: they are published with the model. A file
-that is there is never replaced, since somebody may have filled it in.
+The command infers the types of a CSV file from its cells, in this process, and writes only names
+and types. Confirm every line: names and types are published with the model. An existing file is
+never replaced, because it may have been completed by hand.
 
   dpboost schema data.csv -o dictionary.csv
 """
@@ -23,15 +23,17 @@ from dpboost.schema.declared_types import typed
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost schema``."""
     parser.add_argument("data", help="CSV or Parquet file")
-    parser.add_argument("-o", "--output", metavar="FILE", help="CSV or JSON; printed without it")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="CSV or JSON file; default: standard output"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the dictionary."""
     if options.output is not None and os.path.isfile(options.output):
         raise InvalidParameterError(
-            f"The file {options.output!r} is there already, and may have been filled in: name "
-            "another one, or remove it."
+            f"The file {options.output!r} already exists and may have been completed by hand: "
+            "name another one, or remove it."
         )
     check_outputs(options.output)
     dictionary = schema_template(typed(read_file(options.data), {}, set()), options.output)

@@ -133,7 +133,7 @@ def spending_of(options: argparse.Namespace) -> Spending:
     users = options.rows_per_user
     if (options.epsilon is None) == (options.budget is None):
         raise InvalidParameterError(
-            "What may be spent is not said: give --epsilon, or --budget FILE with --fraction."
+            "The privacy budget is missing: pass --epsilon, or --budget FILE with --fraction."
         )
     if options.period_column is not None and not options.period:
         raise InvalidParameterError(
@@ -149,7 +149,8 @@ def spending_of(options: argparse.Namespace) -> Spending:
         return Spending(None, Fraction(1), options.epsilon, delta, users)
     if options.fraction is None or options.delta is not None:
         raise InvalidParameterError(
-            "With --budget give --fraction PART, and no --delta: the file has one for everything."
+            "--budget needs --fraction PART, and no --delta: the file sets delta for the whole "
+            "budget."
         )
     budget = Budget.load(options.budget)
     users = budget.rows_per_user if users is None else users

@@ -1,9 +1,9 @@
 """Verify a certificate: its form, its model, its releases, its total, and its signature.
 
-Charges are computed again from the noise that was drawn, added up by the scopes, and compared with
-the claimed epsilon and delta. With --key the certificate must be signed by that key. What no file
-can show is printed as taken on trust. The exit code is 1 where the certificate is refused.
-checker/check_certificate.py of the sources does the same without dpboost.
+The command recomputes the charges from the noise, composes them over the scopes, and compares the
+total with the claimed epsilon and delta. With --key, that key must have signed the certificate.
+The command prints what no file can prove as taken on trust. The exit code is 1 if the certificate
+is refused. checker/check_certificate.py of the sources does the same without dpboost.
 
   dpboost verify certificate.json model.txt
   dpboost verify certificate.json model.txt --key signing.key.pub
@@ -50,13 +50,15 @@ _TRUSTED = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost verify``."""
     parser.add_argument("certificate", help="JSON of dpboost report, signed or not")
-    parser.add_argument("model", help="model text that it is about")
+    parser.add_argument("model", help="certified model text")
     parser.add_argument("--key", metavar="FILE", help="public key that must have signed it")
-    parser.add_argument("--transcript", metavar="FILE", help="replay it: it must give the model")
+    parser.add_argument(
+        "--transcript", metavar="FILE", help="transcript to replay; must give the same model"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what holds, or raise."""
+    """Print what was verified, or raise."""
     data = Path(options.certificate).read_bytes()
     try:
         document = parse_json(data)
@@ -69,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
     found.append("the form is that of the schema")
     text = Path(options.model).read_bytes()
     _check_model(certificate, text, options.model)
-    found.append("the model is the one of the certificate, and its report says the same")
+    found.append("the model and its report match the certificate")
     found += verify_accounting(certificate)
     if options.transcript is None:
         trusted.append(_COMPLETE)
@@ -104,7 +106,7 @@ def _signature(
     if not is_envelope(document):
         if public is not None:
             raise CertificateError(f"{options.certificate!r} is not signed.")
-        return document, [], ["nobody signed the certificate: anybody may have written it"]
+        return document, [], ["the certificate is not signed: its author is unknown"]
     certificate = opened(document, public)
     if public is None:
         return certificate, [], ["the signature, which was not verified: no --key was given"]
@@ -126,7 +128,7 @@ def _check_model(certificate: Mapping[str, Any], text: bytes, path: str) -> None
     for group in _OF_THE_REPORT:
         if _comparable(certificate.get(group)) != _comparable(again[group]):
             raise CertificateError(
-                f"The certificate says something else for {group!r} than the report in the model."
+                f"The certificate differs from the report of the model in {group!r}."
             )
 
 

@@ -65,7 +65,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Fingerprint:
-    """Keyed hashes of the rows of a partition; they mean nothing to whoever has not the key.
+    """Keyed hashes of the rows of a partition; they mean nothing to anyone who has not the key.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The rows of a partition on their worker: what they are told, and what they are asked."""
+"""The rows of a partition on their worker: the commands and queries that they receive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Order = Callable[[Any], Any]
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DealByKey:
-    """Every row goes to one round of an ensemble by a secret coin, on the worker that has it.
+    """Every row goes to one round of an ensemble by a secret draw, on the worker that has it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class DealByKey:
     key: bytes
 
     def __call__(self, rows: BoostingState) -> BoostingState:
-        """Deal the rows of one partition."""
+        """Assign the rows of one partition."""
         rows.deal(self.shares, RowCoins(self.key))
         return rows
 
@@ -54,7 +54,7 @@ def bin_rows(rows: Any, command: str, given: Mapping[str, Any]) -> Any:
 
 
 def answer_again(rows: Any, query: SumQuery) -> Any:
-    """Let rows that start again answer, to nobody, what they prepared for in answering it."""
+    """Let rows that start again answer, to no one, what they prepared for in answering it."""
     query.evaluate(rows)
     return rows
 
@@ -66,7 +66,7 @@ def answer_of(rows: Any, query: SumQuery | CategoryCountQuery) -> Answer:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WorkerMessage:
-    """What a worker is told and asked.
+    """The commands and queries that a worker receives.
 
     Parameters
     ----------
@@ -170,5 +170,5 @@ class Cell:
 
 @np.errstate(all="ignore")
 def answer(cell: Cell, message: WorkerMessage) -> Partial:
-    """Let a partition answer, silently: a numpy warning about an odd cell would tell of it."""
+    """Let a partition answer, silently: a numpy warning about an odd cell would reveal it."""
     return cell.evaluate(message)

@@ -32,11 +32,11 @@ def reader_of(given: GivenRows, request: FitRequest) -> Reader:
     Raises
     ------
     InvalidParameterError
-        For rows that would have to be set aside, and for users without their number of rows.
+        For rows that would have to be held out, and for users without their number of rows.
     """
     privacy = request.privacy
     if request.conformal is not None:
-        must = "None on a cluster: rows are set aside in one process only"
+        must = "None on a cluster: rows are held out only in one process"
         raise refuse("conformal", f"{request.owner}.fit", must, request.conformal)
     check_users(given.user_ids, privacy, request.owner)
     return Reader(

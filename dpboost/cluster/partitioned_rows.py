@@ -90,7 +90,7 @@ class PartitionedRows(ABC):
     """Rows in partitions on workers; it is trusted, so exact sums come to this process.
 
     All orders are kept, the released splits and leaves among them. Whatever partition is read
-    again is told all of them and answers the open question: nothing is released a second time.
+    again receives all of them and answers the open question: nothing is released a second time.
 
     Parameters
     ----------

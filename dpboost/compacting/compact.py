@@ -84,7 +84,7 @@ def compact(
         Largest error on fresh drawn rows, as a share of the standard deviation of raw scores. More
         trees are grown until it is kept, four times ``n_trees`` at the most.
     public_rows : DataFrame or array of shape (n_rows, n_features), optional
-        Rows that anybody may see, without labels: the small model is fitted to scores of such
+        Rows that anyone may see, without labels: the small model is fitted to scores of such
         rows in place of drawn ones.
 
     Returns
@@ -135,7 +135,7 @@ def compact(
     elif function.shares is None:
         raise InvalidParameterError(
             "compact draws rows from released shares of bins or counts of leaves, and this model "
-            "has released neither. Give public_rows=, rows that anybody may see."
+            "has released neither. Pass public rows, public_rows=..."
         )
     fitting = _Fitting.of(function, public, source)
     rounds = [n_trees * 2**doubling for doubling in range(_DOUBLINGS + 1)]
@@ -336,7 +336,7 @@ class _Fitting:
 def _parts(
     function: ReleasedFunction, groups: Sequence[Sequence[int]] | None
 ) -> list[tuple[NDArray[np.intp], list[list[Tree]]]]:
-    """Deal the trees of each output to groups of features that may meet."""
+    """Assign the trees of each output to groups of features that may meet."""
     outputs, used = function.n_outputs, function.used
     sets = [set(used.tolist())] if groups is None else [set(group) for group in groups]
     dealt: list[list[list[Tree]]] = [[[] for _ in range(outputs)] for _ in sets]

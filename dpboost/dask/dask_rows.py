@@ -27,7 +27,7 @@ class DaskRows(PartitionedRows):
 
     Before they are binned, rows are read again for each question, by one task a partition, and
     dropped. Binned rows stay on their workers as `Cell` objects, which are results of Dask tasks:
-    those of a lost worker are computed again by Dask from their partition, and told all orders
+    those of a lost worker are computed again by Dask from their partition, and receive all commands
     again. A question then is one task a worker, and one sum of integers.
 
     Parameters

@@ -403,8 +403,8 @@ class SameRows:
 
     def _refusal(self) -> InvalidParameterError:
         return InvalidParameterError(
-            f"The source of X, of type {self._source}, gave other rows, or more or fewer of them, "
-            "than it said or than when it was read before. The fit ends here, and what it has "
-            "released stays charged. Give the same rows in the same order each time, as many as "
-            "len() says: do not shuffle them or write to the files that are read."
+            f"The source of X, of type {self._source}, returned different rows, or a different "
+            "number of rows, than before or than len() states. The fit ends here; all releases "
+            "remain charged. Return the same rows in the same order at each reading: do not "
+            "shuffle them, and do not write to the files."
         )

@@ -418,7 +418,7 @@ def _ordinal(n_categories: int) -> EdgeBins:
 
 def _other_length() -> InvalidParameterError:
     return InvalidParameterError(
-        "The parts of X hold more or fewer rows than X said: give as many as it says."
+        "The batches of X do not have the number of rows that len(X) states: make both agree."
     )
 
 

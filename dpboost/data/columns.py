@@ -306,7 +306,7 @@ def canonical(X: Any, layout: str) -> Any:
 
 
 def check_shape(shape: tuple[int, ...], *, may_be_empty: bool = False) -> None:
-    """Refuse tables without columns, and without rows unless these were dealt by coins."""
+    """Refuse tables without columns, and without rows unless these were assigned at random."""
     if shape[0] == 0 and not may_be_empty:
         raise InvalidParameterError(
             f"Found array with 0 sample(s) (shape={tuple(shape)}) while a minimum of 1 is required."

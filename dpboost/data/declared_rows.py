@@ -164,7 +164,7 @@ class Declaration:
         table : DataFrame
         task : {"classification", "regression"}
         y, user_ids : array-like, optional
-            In the place of the columns that are declared as such.
+            Instead of the columns that are declared as such.
         assume_types : bool
             Whether types of other columns are read off the cells.
         keep_cells : bool
@@ -260,8 +260,8 @@ class Declaration:
         words = self.interface
         if name is None:
             raise InvalidParameterError(
-                f"Which column to predict is not said: {words.target}, or a line with the role "
-                "'target' in the data dictionary."
+                f"The target column is missing: {words.target}, or give a line of the data "
+                "dictionary the role 'target'."
             )
         if name not in table.columns:
             raise InvalidParameterError(
@@ -271,7 +271,7 @@ class Declaration:
         return name
 
     def _problems(self, names: Sequence[str], undeclared: Sequence[str]) -> list[str]:
-        """Return what has to be mended before table and declaration fit: a line a column."""
+        """Return what has to be fixed before table and declaration fit: a line a column."""
         words, lines = self.interface, []
         if self.dictionary is None:
             if undeclared:
@@ -284,7 +284,7 @@ class Declaration:
         else:
             types = {entry.name: entry.type for entry in self.dictionary.entries}
             lines = [
-                f"  {name}: {words.table} has no such column; take its line out, or give it the "
+                f"  {name}: {words.table} has no such column; remove its line, or give it the "
                 "role 'ignore'"
                 for name in self.dictionary.features
                 if name not in names
@@ -294,7 +294,7 @@ class Declaration:
                 cures = "its type 'category' (without values they are learned privately), or its "
                 lines.append(f"  {name}: {what}; make {cures}role 'ignore' or 'user'")
             if lines:
-                head = f"The data dictionary and {words.table} do not fit together:"
+                head = f"The data dictionary and {words.table} do not match:"
                 lines = [head, *lines]
         if undeclared:
             lines.append(

@@ -70,7 +70,7 @@ def is_training_pair(pair: tuple[Any, Any]) -> bool:
 
 
 def without_training_rows(pairs: list[tuple[Any, Any]], X: Any, y: Any) -> list[tuple[Any, Any]]:
-    """Return evaluation sets with a mark in the place of the training rows.
+    """Return evaluation sets with a mark instead of the training rows.
 
     Parameters
     ----------

@@ -195,8 +195,8 @@ def _check_finite(labels: NDArray[Any]) -> None:
 
 def _not_numbers() -> InvalidParameterError:
     return InvalidParameterError(
-        "The labels y of a regression must be numbers, not text or objects. Take a classifier, "
-        "such as DPBoostClassifier, for classes; or make numbers of text: y.astype(float)."
+        "The labels y of a regression must be numbers, not text or objects. Use a classifier, "
+        "such as DPBoostClassifier, for classes; or convert text to numbers: y.astype(float)."
     )
 
 
@@ -220,7 +220,7 @@ def encode_classes(
 
     Privacy
     -------
-    A row-wise map with a public list; nobody is told about labels outside it.
+    A row-wise map with a public list; labels outside it are not reported.
     """
     indices = np.zeros(len(labels), dtype=np.int64)
     present = np.zeros(len(labels), dtype=bool)

@@ -244,7 +244,7 @@ class Table:
 
 
 def _without_zeros(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers with NaN in the place of what LightGBM reads as zero."""
+    """Return numbers with NaN instead of what LightGBM reads as zero."""
     return np.where(np.abs(values) <= LARGEST_ZERO, np.nan, values)
 
 
@@ -274,8 +274,8 @@ def read_table(
     zero_as_missing : bool, default=False
         Whether zeros in columns of numbers are missing, stored or not.
     may_be_empty : bool, default=False
-        Whether a table without rows is one: where rows were dealt by secret coins, an error would
-        tell.
+        Whether a table without rows is one: where rows were assigned by secret random assignment,
+        an error would tell.
 
     Raises
     ------
@@ -531,8 +531,9 @@ def column_names(
         seen.add(name)
         if not name or any(letter in '",:[]{}\\' or not letter.isprintable() for letter in name):
             raise InvalidParameterError(
-                f"The column name {name!r} cannot stand in a LightGBM model: rename it, without "
-                'any of " , : [ ] { } \\ and without line breaks or other invisible characters.'
+                f"The column name {name!r} is not allowed in a LightGBM model: rename it, "
+                f'without any of " , : [ ] {{ }} \\ and without line breaks or other invisible '
+                "characters."
             )
     return names
 

@@ -1,4 +1,4 @@
-"""Rows that belong to one person: at most so many of each take part, by secret coins.
+"""Rows that belong to one person: at most so many of each take part, by secret random assignment.
 
 Privacy
 -------
@@ -109,7 +109,7 @@ def user_hashes(user_ids: Any, users: NDArray[np.int64], key: bytes) -> frozense
     users : ndarray of shape (n_rows,), int64
         What it returns.
     key : bytes
-        At most 64; a hash means nothing to whoever has not the key.
+        At most 64; a hash means nothing to anyone who has not the key.
     """
     values = np.asarray(user_ids)[first_rows(users)].tolist()
     return frozenset(
@@ -119,9 +119,9 @@ def user_hashes(user_ids: Any, users: NDArray[np.int64], key: bytes) -> frozense
 
 
 def earliest_rows(users: NDArray[np.int64], rows_per_user: int) -> NDArray[np.intp]:
-    """Choose the rows that take part without coins: of each user those that come first.
+    """Choose the rows that take part without a random choice: of each user those that come first.
 
-    The choice among the rows of a user looks at their order alone, and at no row of anybody else.
+    The choice among the rows of a user looks at their order alone, and at no row of anyone else.
     It is the same in every process.
 
     Parameters

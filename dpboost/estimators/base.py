@@ -211,7 +211,7 @@ class PrivateEstimator(
             are not part of the model, as in LightGBM. That each is a function of its own row and
             of public or released numbers is the user's promise.
         eval_set : list of (X, y), optional
-            Rows on which each round is judged. They are taken as public. The training rows among
+            Rows on which each round is evaluated. They are taken as public. The training rows among
             them are skipped: see :class:`dpboost.SkippedRowsWarning`.
         eval_names : list of str, optional
             Their names; ``valid_0``, ``valid_1``, ... by default.
@@ -243,17 +243,17 @@ class PrivateEstimator(
             Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
             does not spend is not given back, unless rows held out stop it early.
         holdout : float or Fraction, optional
-            Expected part of the rows to be set aside by secret coins (of the users, where these
-            are protected), in (0, 1), for ``dpboost.evaluate(model, budget=..., fraction=...)``.
-            They enter no other release, and what is charged for them does not add to the fit's.
-            With ``early_stopping_round`` and no ``eval_set`` they also stop training: asked eight
-            times at the most, they may charge a quarter of ``fraction`` on their side, and what
-            the rounds left out would have cost stays in the budget.
+            Expected part of the rows to be held out by secret random assignment (of the users,
+            where these are protected), in (0, 1), for ``dpboost.evaluate(model, budget=...,
+            fraction=...)``. They enter no other release, and what is charged for them does not add
+            to the fit's. With ``early_stopping_round`` and no ``eval_set`` they also stop training:
+            asked eight times at the most, they may charge a quarter of ``fraction`` on their side,
+            and what the rounds left out would have cost stays in the budget.
         conformal : float, optional
             Part of new rows that :meth:`predict_interval` or :meth:`predict_set` is to cover, at
-            least 0.5. Three tenths of the rows, or of the users, are then set aside by secret
-            coins. They train nothing, so that the quantile of their errors has the whole budget
-            beside the training.
+            least 0.5. Three tenths of the rows, or of the users, are then held out by secret random
+            assignment. They train nothing, so that the quantile of their errors has the whole
+            budget beside the training.
 
         Returns
         -------
@@ -276,7 +276,7 @@ class PrivateEstimator(
             privacy at all, labels or categories that are taken as public, evaluation sets, weights
             without ``max_weight``, epsilon above 20, delta above one over the released number of
             rows, neighbors of one size. Each has a class of its own, which a filter of warnings
-            may ignore; a single condition is told in its own class.
+            may ignore; a single condition has its own class.
         ParameterWarning
             Where parameters of LightGBM have no effect, where the schema declares what the task
             has not, and where released numbers show that rows take no part or that a declared class
@@ -440,9 +440,8 @@ class PrivateEstimator(
         for name, there in given.items():
             if there:
                 raise InvalidParameterError(
-                    f"The 'conformal' parameter of {owner}.fit does not go with {name}: the rows "
-                    "that are set aside must be as new to the model as those that it will predict. "
-                    "Leave one of the two out."
+                    f"The 'conformal' parameter of {owner}.fit does not go with {name}: held-out "
+                    "rows must be unknown to the model. Leave one of the two out."
                 )
         return level
 

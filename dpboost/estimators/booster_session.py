@@ -1,4 +1,4 @@
-"""``Booster(params, train_set)``: it is told its rounds one by one, and trains them together."""
+"""``Booster(params, train_set)``: it receives its rounds one by one, and trains them together."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Rates:
 
 
 class BoosterSession(KeptBooster, trains=True):
-    """A Booster of a training set, whose rounds are told one by one.
+    """A Booster of a training set, whose rounds are added one by one.
 
     ``update`` tells of one round more, and trains nothing. The rounds are trained, together and
     once, as soon as anything looks at the model, so that there is one charge. Predictions and its
@@ -301,7 +301,7 @@ class BoosterSession(KeptBooster, trains=True):
         return self
 
     def current_iteration(self) -> int:
-        """Return the number of rounds, trained or told of."""
+        """Return the number of rounds, trained or added."""
         return int(super().current_iteration()) if self._is_ready() else len(self._told)
 
     def feature_importance(self, *args: Any, **kwargs: Any) -> Any:
@@ -310,7 +310,7 @@ class BoosterSession(KeptBooster, trains=True):
         return super().feature_importance(*args, **kwargs)
 
     def add_valid(self, data: lightgbm.Dataset, name: str) -> BoosterSession:  # type: ignore[override]
-        """Add rows that anybody may see, with labels."""
+        """Add rows that anyone may see, with labels."""
         if self._is_ready():
             super().add_valid(data, name)
             return self

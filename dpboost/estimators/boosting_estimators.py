@@ -215,7 +215,7 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         -------
         ndarray of shape (n_rows, 2)
             Lower and upper ends, inside the label bounds: the prediction less and plus the released
-            quantile of the errors of the rows that were set aside. Labels are covered as they are
+            quantile of the errors of the rows that were held out. Labels are covered as they are
             clipped to the label bounds, on average over rows like those.
 
         Raises
@@ -382,7 +382,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         -------
         ndarray of shape (n_rows, n_classes), bool
             A column for each of ``classes_``: whether its probability is at least one less the
-            released quantile of the errors of the rows that were set aside. A set may be empty.
+            released quantile of the errors of the rows that were held out. A set may be empty.
 
         Raises
         ------

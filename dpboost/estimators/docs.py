@@ -21,8 +21,9 @@ PARAMETERS = """    Parameters
     recipe : {"best", "dpboost", "para", "seq"}, default="best"
         Algorithm: the most accurate one, DPBoost, or one of the two baselines of its paper.
     preset : {"paper"}, default=None
-        ``"paper"`` takes the values of the paper's experiments for what is left open below, in
-        the place of the recipe's own rule (``dpboost``; the two baselines have no other values).
+        ``"paper"`` takes the values of the paper's experiments for parameters that are
+        not given, instead of the recipe's rule (``dpboost``; the two baselines have no other
+        values).
     schema : Schema, dict, DataDictionary or path of a file, default=None
         Public knowledge: bounds, categories, classes, label bounds. What is not declared is
         assumed public or learned with a tenth of the budget.

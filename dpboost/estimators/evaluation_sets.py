@@ -39,16 +39,16 @@ class PublicRowsWarning(PrivacyWarning):
 
 
 class SkippedRowsWarning(PrivacyWarning):
-    """The training rows are among the evaluation sets, and are not judged.
+    """The training rows are among the evaluation sets, and are not evaluated.
 
-    A metric of private rows is a query of its own, each round, and is not paid for. The results
+    A metric of private rows is a query of its own, each round, and is not charged. The results
     have ``nan`` for each round, and early stopping ignores them.
     """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicSet:
-    """Rows that anybody may see, on which each round is judged.
+    """Rows that anyone may see, on which each round is evaluated.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Metrics:
     def names(self) -> list[tuple[str, bool]]:
         """Return the name of each metric, and whether higher is better, without rows of a user.
 
-        Functions are called with two made-up rows; one that does not bear them has its own name.
+        Functions are called with two synthetic rows; one that does not bear them has its own name.
         """
         self._reference.construct()
         labels = np.asarray(self._reference.get_label())
@@ -231,7 +231,7 @@ class Evaluator:
     sets : sequence of PublicSet
         Taken as public.
     skipped : str, optional
-        Name of the training rows, where they are among the evaluation sets: not judged.
+        Name of the training rows, where they are among the evaluation sets: not evaluated.
     metrics : sequence of str
         LightGBM's names; empty for the default of the objective.
     and_default : bool
@@ -283,7 +283,7 @@ class Evaluator:
         self._ended_at: int | None = None
 
     def check(self, schema: Any, n_features: int, classes: Sequence[Any] | None) -> None:
-        """Refuse public rows that cannot be judged, before anything private is released.
+        """Refuse public rows that cannot be evaluated, before anything private is released.
 
         Parameters
         ----------
@@ -312,17 +312,16 @@ class Evaluator:
             names = ", ".join(public.name for public in self.sets)
             warn_user(
                 f"The rows given for evaluation ({names}) are taken as public: scores on them are "
-                "not protected. Give only rows that anybody may see.",
+                "not protected. Pass only public rows.",
                 PublicRowsWarning,
             )
 
         if self.skipped is not None:
             warn_user(
-                f"The training rows among the evaluation sets ({self.skipped}) are not judged: a "
-                "metric of private rows is a query of its own in each round, without a charge. "
-                "Their results are nan, and early stopping ignores them. Leave them out, or "
-                "release metrics after training: dpboost.evaluate, with num_iteration=... for "
-                "those of chosen rounds.",
+                f"The evaluation sets ({self.skipped}) contain training rows, which are not "
+                "evaluated: an exact metric of private rows is not private. Their results are "
+                "nan, and early stopping ignores them. Leave them out, or release metrics after "
+                "training: dpboost.evaluate, with num_iteration=... for those of chosen rounds.",
                 SkippedRowsWarning,
             )
 
@@ -368,7 +367,7 @@ class Evaluator:
         return self._booster.learning_rate
 
     def after(self, trees: tuple[Tree, ...]) -> bool:
-        """Judge a released round and run the callbacks that come after it."""
+        """Evaluate a released round and run the callbacks that come after it."""
         self._trees += trees
         self._booster.grow()
         results: list[Any] = []
@@ -422,8 +421,8 @@ class Evaluator:
             )
         if self._ended_at is not None:
             facts["ended early"] = (
-                f"after {self._ended_at} of {self._n_rounds} rounds, by a callback; what the "
-                "others would have cost was not spent"
+                f"after {self._ended_at} of {self._n_rounds} rounds, by a callback; the budget of "
+                "the other rounds was not spent"
             )
         return facts
 

@@ -41,7 +41,7 @@ class FitOptions:
     Parameters
     ----------
     eval_set : list of (X, y), optional
-        Rows that anybody may see.
+        Rows that anyone may see.
     eval_names, eval_sample_weight, eval_class_weight, eval_init_score : list, optional
         One for each of them.
     eval_metric : str, callable or list of them, optional
@@ -152,7 +152,7 @@ class FitOptions:
         Returns
         -------
         int or None
-            None where none are held out, where nobody asks for it, or where public rows do it.
+            None where none are held out, where no one asks for it, or where public rows do it.
 
         Raises
         ------

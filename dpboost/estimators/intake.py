@@ -133,7 +133,7 @@ def asked_privacy(
 
 
 def asked_reading(reading: Reading, privacy: PrivacyRequest, *, dealt: bool = False) -> Reading:
-    """Return how the table is to be read, where folds or holdouts may have been dealt."""
+    """Return how the table is to be read, where folds or holdouts may have been assigned."""
     # Folds of cv and holdouts are dealt by secret coins: an error about no rows would tell.
     return replace(
         reading,
@@ -143,7 +143,7 @@ def asked_reading(reading: Reading, privacy: PrivacyRequest, *, dealt: bool = Fa
 
 
 def _holds_out(privacy: PrivacyRequest) -> bool:
-    """Return whether rows are set aside under a budget."""
+    """Return whether rows are held out under a budget."""
     return privacy.claim is not None and privacy.claim.holdout is not None
 
 

@@ -1,4 +1,4 @@
-"""The Booster of ``train(keep_training_booster=True)``: it judges rows that anybody may see."""
+"""The Booster of ``train(keep_training_booster=True)``: it evaluates rows that anyone may see."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpboost.lightgbm.booster import Booster
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judge:
-    """What a Booster has to know to judge public rows.
+    """What a Booster has to know to evaluate public rows.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class Judge:
             )
         if self.is_of_training(data):
             raise RefusedError(
-                "The training set cannot be judged: a metric of private rows is a query of its "
-                "own. dpboost.evaluate releases it under a budget."
+                "The training set cannot be evaluated: an exact metric of private rows is not "
+                "private. Use dpboost.evaluate, which charges a budget."
             )
 
     def is_of_training(self, data: Any) -> bool:
@@ -124,7 +124,7 @@ class KeptBooster(Booster):
         return kept
 
     def add_valid(self, data: lightgbm.Dataset, name: str) -> KeptBooster:  # type: ignore[override]
-        """Add rows that anybody may see, with labels.
+        """Add rows that anyone may see, with labels.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class KeptBooster(Booster):
         return self
 
     def eval(self, data: lightgbm.Dataset, name: str, feval: Any = None) -> list[Any]:  # type: ignore[override]
-        """Judge rows that anybody may see.
+        """Evaluate rows that anyone may see.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class KeptBooster(Booster):
         return judge.results([(name, data)], feval)
 
     def eval_valid(self, feval: Any = None) -> list[Any]:  # type: ignore[override]
-        """Judge the evaluation sets of the training, and those that were added.
+        """Evaluate the evaluation sets of the training, and those that were added.
 
         Parameters
         ----------
@@ -266,6 +266,6 @@ def _plain(text: str, params: dict[str, Any], state: dict[str, Any]) -> Booster:
 def _warn(name: str) -> None:
     warn_user(
         f"The rows given for evaluation ({name}) are taken as public: scores on them are not "
-        "protected. Give only rows that anybody may see.",
+        "protected. Pass only public rows.",
         PublicRowsWarning,
     )

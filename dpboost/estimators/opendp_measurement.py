@@ -94,7 +94,7 @@ def as_opendp_measurement(model: Any, *, fit: Callable[..., Any] | None = None) 
         measure = opendp.approximate(opendp.zero_concentrated_divergence())
 
     def loss(distance: Any) -> Any:
-        """Return what tables at a distance may be told apart by."""
+        """Return what tables at a distance may be distinguished by."""
         n_rows = math.ceil(distance)
         if n_rows > 1 and failure:
             raise ValueError(f"{type(model).__name__} is for a distance of 1: its delta grows.")

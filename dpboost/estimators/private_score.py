@@ -1,4 +1,4 @@
-"""The ``score`` of estimators: paid from a budget, or told to be a leak."""
+"""The ``score`` of estimators: charged to a budget, or reported as a leak."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpboost.evaluating.evaluate import evaluate
 
 
 class ScoreWarning(PrivacyWarning):
-    """A score of rows that nothing pays for: a leak where they are private."""
+    """A score of rows that is not charged: a leak where they are private."""
 
 
 class PrivateScore(CarryingEstimator):
@@ -57,7 +57,7 @@ class PrivateScore(CarryingEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             Of public rows only.
         budget : Budget, optional
-            That pays for a score of private rows. Inside ``with Budget(...)`` that budget by
+            That charges a score of private rows. Inside ``with Budget(...)`` that budget by
             default.
         fraction : float or Fraction, optional
             Part of the budget that the score takes, in (0, 1].
@@ -83,15 +83,15 @@ class PrivateScore(CarryingEstimator):
 
         Privacy
         -------
-        Under a budget as :func:`dpboost.evaluate`. Without one it protects nobody.
+        Under a budget as :func:`dpboost.evaluate`. Without one it protects no one.
         """
         model: Any = self
         if budget is None and fraction is None and not is_open(self):
             if not self._scored:  # told before the first fit
                 warn_once(
-                    "This score is not differentially private: where its rows are private, it is "
-                    "a leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for "
-                    "them; for rows that anybody may see, filter dpboost.ScoreWarning.",
+                    "This score is not differentially private, so it leaks information about "
+                    "private rows. Use dpboost.evaluate(model, X, y, budget=..., fraction=...); "
+                    "for public rows, filter dpboost.ScoreWarning.",
                     ScoreWarning,
                     tuple(getattr(model, "feature_name_", ())),
                 )

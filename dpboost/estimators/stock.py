@@ -32,7 +32,7 @@ class StockModel:
 
         Privacy
         -------
-        Holds released values alone. Its ``fit`` is LightGBM's own and protects nobody.
+        Holds released values alone. Its ``fit`` is LightGBM's own and protects no one.
 
         Examples
         --------

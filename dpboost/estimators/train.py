@@ -76,7 +76,7 @@ def train(
         Number of rounds, unless ``params`` has one; by the rule of the recipe where neither says
         it. LightGBM takes 100 then, which is few where steps are shrunk by their noise.
     valid_sets : Dataset or list of Dataset, optional
-        Rows on which each round is judged. They are taken as public. The training set among them
+        Rows on which each round is evaluated. They are taken as public. The training set among them
         is skipped, with one warning: its metrics are ``nan`` in each round, and early stopping
         ignores it.
     valid_names : str or list of str, optional
@@ -88,7 +88,7 @@ def train(
         Model to go on from.
     keep_training_booster : bool
         Whether the Booster keeps the evaluation sets, for its ``eval_valid``, ``add_valid`` and
-        ``eval``: they judge rows that are taken as public. The training rows are never kept, and
+        ``eval``: they evaluate rows that are taken as public. The training rows are never kept, and
         training cannot go on: give the model as ``init_model`` to another call.
     callbacks : list of callable, optional
         LightGBM's callbacks: see :mod:`dpboost.callback`.

@@ -35,10 +35,10 @@ DECIDED_BY_RECIPE = (
     "n_splits",
     "depth_budget",
     "target_error",
-    "least_gain",
+    "min_gain",
     "threshold_draws",
     "prune",
-    "least_rows",
+    "min_rows",
     "bounds_share",
 )
 

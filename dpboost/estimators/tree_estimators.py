@@ -87,9 +87,9 @@ class TrainedTree(TreeEstimator):
             Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
             does not spend is not given back.
         holdout : float or Fraction, optional
-            Expected part of the rows to be set aside by secret coins (of the users, where these
-            are protected), in (0, 1), for ``dpboost.evaluate(model, budget=..., fraction=...)``.
-            They enter no other release.
+            Expected part of the rows to be held out by secret random assignment (of the users,
+            where these are protected), in (0, 1), for ``dpboost.evaluate(model, budget=...,
+            fraction=...)``. They enter no other release.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
     The model is a LightGBM model of one tree (of one tree for each class where there are more than
     two), and a text that people can read. The tree is the engine's: it takes the same tables,
     weights, users and budgets as boosting, and ``DPBoostClassifier(n_estimators=1)`` is the same
-    story with a tree of gradients in the place of one of class counts.
+    story with a tree of gradients instead of one of class counts.
 
     Parameters
     ----------
@@ -213,9 +213,9 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         ``dpboost.recipes.recipe.Recipe`` of your own is taken as well: see
         ``examples/12_own_recipe.py``.
     preset : {"paper"}, default=None
-        ``"paper"`` takes the values of the paper's experiments for what is left open below, in
-        the place of the recipe's own rule (``dp_topdown``, ``diffp_c45``; the other papers' trees
-        have no other values).
+        ``"paper"`` takes the values of the paper's experiments for what is left open below, instead
+        of the recipe's own rule (``dp_topdown``, ``diffp_c45``; the other papers' trees have no
+        other values).
     max_depth : int, default=None
         Levels of splits, 0 to 12, or to 512 with ``dp_topdown``. None, here and below, means the
         rule of the recipe; the value used is stored with an underscore after ``fit``.
@@ -245,13 +245,13 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
     target_error : float, default=None
         Nodes of fewer than this part of the rows, divided by ``n_splits``, stay leaves
         (``dp_topdown``).
-    least_gain : float, default=None
+    min_gain : float, default=None
         Splits of no larger released gain a row are not made (``dp_topdown``).
     threshold_draws : {"joint", "per_feature"}, default=None
         One choice among all splits, or the n + 1 choices of the paper (``diffp_c45``).
     prune : bool, default=None
         Whether subtrees are cut by their released counts (the three of Friedman and Schuster).
-    least_rows : int, default=None
+    min_rows : int, default=None
         Nodes of fewer rows by their released histograms stay leaves (``histograms``,
         ``histograms_saving``).
     bounds_share : float, default=None
@@ -265,7 +265,7 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         Public bound of the weights of rows, to which they are clipped; 1 without it.
     rows_per_user : int, default=None
         Protects users instead of rows: so many rows of each take part at most, chosen by secret
-        coins. ``fit`` then needs ``user_ids``.
+        random assignment. ``fit`` then needs ``user_ids``.
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None
@@ -291,7 +291,7 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
     feature_names_in_ : ndarray of str
         Where X has names.
     preset_, max_depth_, criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, \
-target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
+target_error_, min_gain_, threshold_draws_, prune_, min_rows_, bounds_share_
         The values used; None where they have no meaning for the recipe.
 
     Privacy
@@ -333,10 +333,10 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         n_splits: int | None = None,
         depth_budget: str | None = None,
         target_error: float | None = None,
-        least_gain: float | None = None,
+        min_gain: float | None = None,
         threshold_draws: str | None = None,
         prune: bool | None = None,
-        least_rows: int | None = None,
+        min_rows: int | None = None,
         bounds_share: float | None = None,
         monotone_constraints: Any = None,
         max_weight: float | None = None,
@@ -359,10 +359,10 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         self.n_splits = n_splits
         self.depth_budget = depth_budget
         self.target_error = target_error
-        self.least_gain = least_gain
+        self.min_gain = min_gain
         self.threshold_draws = threshold_draws
         self.prune = prune
-        self.least_rows = least_rows
+        self.min_rows = min_rows
         self.bounds_share = bounds_share
         self.monotone_constraints = monotone_constraints
         self.max_weight = max_weight
@@ -419,7 +419,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
         Public bound of the weights of rows, to which they are clipped; 1 without it.
     rows_per_user : int, default=None
         Protects users instead of rows: so many rows of each take part at most, chosen by secret
-        coins. ``fit`` then needs ``user_ids``.
+        random assignment. ``fit`` then needs ``user_ids``.
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dpboost.evaluating.drift import BinHistograms, bin_histograms
+from dpboost.evaluating.drift import FeatureHistograms, feature_histograms
 from dpboost.evaluating.evaluate import evaluate
 from dpboost.evaluating.evaluation import Evaluation
-from dpboost.evaluating.figures import Figure
+from dpboost.evaluating.figures import Estimate
 
 __all__ = [
-    "BinHistograms",
+    "FeatureHistograms",
     "Evaluation",
-    "Figure",
-    "bin_histograms",
+    "Estimate",
+    "feature_histograms",
     "evaluate",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from dpboost.evaluating.figures import DEVIATIONS, LEAST_ROWS, Figure, Parts, ratio
+from dpboost.evaluating.figures import DEVIATIONS, LEAST_ROWS, Estimate, Parts, ratio
 from dpboost.evaluating.score_bins import InsideBins
 
 Array = NDArray[np.float64]
@@ -163,7 +163,7 @@ def class_figures(
     hits: Array | None,
     names: Sequence[str],
     nearby: Sequence[Sequence[InsideBins]],
-) -> dict[str, Figure]:
+) -> dict[str, Estimate]:
     """Return metrics of one group of rows.
 
     Parameters
@@ -187,7 +187,7 @@ def class_figures(
                     changed = list(scored)
                     changed[position] = scored[position].seen_through(inside)
                     noise += (_parts(changed, hits, name)[0] - value) ** 2
-        found[name] = Figure.around(
+        found[name] = Estimate.around(
             value,
             sampling=sampling,
             noise=noise,

@@ -50,8 +50,8 @@ class FeatureDrift:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BinHistograms:
-    """Released numbers of rows by bin of each feature; made by `bin_histograms`.
+class FeatureHistograms:
+    """Released numbers of rows by bin of each feature; made by `feature_histograms`.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class BinHistograms:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpboost import Budget, DPBoostRegressor, bin_histograms
+    >>> from dpboost import Budget, DPBoostRegressor, feature_histograms
     >>> X = np.random.default_rng(0).uniform(size=(2000, 1))
     >>> schema = dict(bounds={0: (0, 1)}, label_bounds=(0, 1))
     >>> model = DPBoostRegressor(schema=schema, n_estimators=30).fit(X, X[:, 0])
-    >>> found = bin_histograms(model, X, budget=Budget(epsilon=1, delta=1e-6), fraction=1)
+    >>> found = feature_histograms(model, X, budget=Budget(epsilon=1, delta=1e-6), fraction=1)
     >>> bool(1000 < found.counts["Column_0"].sum() < 3000)
     True
     """
@@ -84,12 +84,12 @@ class BinHistograms:
     alike: int = 1
     transcript: Any = None
 
-    def drift(self, since: BinHistograms) -> dict[str, FeatureDrift]:
+    def drift(self, since: FeatureHistograms) -> dict[str, FeatureDrift]:
         """Compare with earlier histograms of the same bins; this costs nothing.
 
         Parameters
         ----------
-        since : BinHistograms
+        since : FeatureHistograms
             Of other rows, by the same model.
 
         Returns
@@ -108,7 +108,7 @@ class BinHistograms:
         noise and of two samples. The sum of their squares is compared with a multiple of a chi
         squared variable that has the same mean and variance (Satterthwaite 1946).
         """
-        same = isinstance(since, BinHistograms) and {
+        same = isinstance(since, FeatureHistograms) and {
             name: counts.shape for name, counts in since.counts.items()
         } == {name: counts.shape for name, counts in self.counts.items()}
         if not same:
@@ -128,7 +128,7 @@ class BinHistograms:
         return shares, own + noise
 
 
-def _feature_drift(now: BinHistograms, before: BinHistograms, name: str) -> FeatureDrift:
+def _feature_drift(now: FeatureHistograms, before: FeatureHistograms, name: str) -> FeatureDrift:
     (shares, variance), (earlier, earlier_variance) = now.shares(name), before.shares(name)
     both = variance + earlier_variance
     seen = float(((shares - earlier) ** 2).sum())
@@ -141,20 +141,20 @@ def _feature_drift(now: BinHistograms, before: BinHistograms, name: str) -> Feat
     )
 
 
-def _keep(found: BinHistograms, transcript: Transcript) -> BinHistograms:
+def _keep(found: FeatureHistograms, transcript: Transcript) -> FeatureHistograms:
     """Return the histograms with their transcript."""
     return replace(found, transcript=transcript)
 
 
 @recorded(_keep)
-def bin_histograms(
+def feature_histograms(
     model: Any,
     X: Any,
     *,
     budget: Budget | DisjointTable | Window | None = None,
     fraction: Any = None,
     user_ids: Any = None,
-) -> BinHistograms:
+) -> FeatureHistograms:
     """Release how many rows are in each bin of each feature of a model, to see them drift.
 
     Parameters
@@ -172,7 +172,7 @@ def bin_histograms(
 
     Returns
     -------
-    BinHistograms
+    FeatureHistograms
         ``april.drift(march)`` compares two of them.
 
     Raises
@@ -189,23 +189,23 @@ def bin_histograms(
     Examples
     --------
     >>> import numpy as np
-    >>> from dpboost import Budget, DPBoostRegressor, bin_histograms
+    >>> from dpboost import Budget, DPBoostRegressor, feature_histograms
     >>> X = np.random.default_rng(0).uniform(size=(2000, 1))
     >>> schema = dict(bounds={0: (0, 1)}, label_bounds=(0, 1))
     >>> model = DPBoostRegressor(schema=schema, verbosity=-1).fit(X, X[:, 0])
     >>> months = [Budget(epsilon=1, delta=1e-6, table=name) for name in ("march", "april")]
-    >>> march = bin_histograms(model, X, budget=months[0], fraction=1)
-    >>> april = bin_histograms(model, X**3, budget=months[1], fraction=1)
+    >>> march = feature_histograms(model, X, budget=months[0], fraction=1)
+    >>> april = feature_histograms(model, X**3, budget=months[1], fraction=1)
     >>> april.drift(march)["Column_0"].p_value < 0.01
     True
     """
-    owner = "bin_histograms"
+    owner = "feature_histograms"
     if not hasattr(model, "ensemble_") or not hasattr(model, "schema_"):
         raise refuse("model", owner, "a fitted estimator of dpboost", type(model).__name__)
     taken = claim(budget, fraction, what=owner, rows=X, call=owner, carrier=model)
     if taken is None:
         raise InvalidParameterError(
-            f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
+            f"{owner} needs a budget: pass budget=dpboost.Budget(...) and fraction=..."
         )
     X, n_rows = read_rows(X, owner)
     binner, most = model.ensemble_.binner, taken.budget.rows_per_user
@@ -218,8 +218,8 @@ def bin_histograms(
         )
     if (user_ids is None) != (most is None):
         raise InvalidParameterError(
-            f"{owner} protects users where the budget has rows_per_user and user_ids says whose "
-            "row each one is: give both or none."
+            f"{owner} needs a budget with rows_per_user and user_ids=... together to protect "
+            "users: pass both or neither."
         )
     users = None if user_ids is None else read_users(user_ids, n_rows)
     with np.errstate(all="ignore"):
@@ -240,7 +240,7 @@ def bin_histograms(
         rows_per_user=most,
         budget=request.budget_record,
     )
-    return BinHistograms(
+    return FeatureHistograms(
         counts=dict(zip(table.feature_names, query.split(answer), strict=True)),
         variance=variance,
         report=report,

@@ -71,7 +71,7 @@ def evaluate(
     model : estimator
         Fitted; of this library. What it predicts of a row depends on that row alone.
     X : table of shape (n_rows, n_features), optional
-        Private rows in memory. None for those that ``model.fit(..., holdout=...)`` set aside under
+        Private rows in memory. None for those that ``model.fit(..., holdout=...)`` held out under
         the same budget.
     y : array-like of shape (n_rows,), optional
         Their labels. Rows of labels that the model does not know take no part; numbers are clipped
@@ -85,13 +85,13 @@ def evaluate(
         classifier; ``rmse``, ``mae``, ``r2`` and ``quantile_loss`` of a regressor. All by default;
         ``quantile_loss`` needs a model of ``objective="quantile"``.
     groups : str or int, or (column or array-like of shape (n_rows,), names), optional
-        Whose rows are also judged apart: a column of X, whose values the schema of the model lists
-        or ``names`` does. Their list is public. Not more than 1,000.
+        Whose rows are also evaluated apart: a column of X, whose values the schema of the model
+        lists or ``names`` does. Their list is public. Not more than 1,000.
     user_ids : array-like of shape (n_rows,), optional
         Whose row each one is, where the budget protects users.
     num_iteration : int, optional
-        Rounds of the model that are judged, from the first on; all by default. Evaluations of a few
-        chosen numbers of rounds are a learning curve, each of them at its own fraction.
+        Rounds of the model that are evaluated, from the first on; all by default. Evaluations of a
+        few chosen numbers of rounds are a learning curve, each of them at its own fraction.
 
     Returns
     -------
@@ -108,13 +108,13 @@ def evaluate(
     Privacy
     -------
     Records its fraction once, whatever the number of metrics. Rows that trained the model may be
-    used: the charge then adds to that of the fit. Rows that were set aside entered no release of
+    used: the charge then adds to that of the fit. Rows that were held out entered no release of
     the fit, and of what is charged for the two sides the larger sum counts.
 
     A classifier releases where its scores lie (7.5 % of the charge; labels play no part) and one
     histogram of rows by group, score bin and label; a regressor the magnitudes of its errors (a
     twentieth) and sums of errors that are clipped to what was found. Everything else is computed
-    from that. The model is taken as released: what its own training told is in its own report.
+    from that. The model is taken as released: what its own training revealed is in its own report.
 
     Notes
     -----
@@ -146,8 +146,9 @@ def evaluate(
     taken = claim(budget, fraction, what="evaluate", rows=X, call="evaluate", carrier=model)
     if taken is None:
         raise InvalidParameterError(
-            "evaluate charges a budget for what it releases of private rows: give "
-            "budget=dpboost.Budget(...) and fraction=..., or open a budget by `with Budget(...)`."
+            "evaluate needs a budget, because it releases metrics of private rows: pass "
+            "budget=dpboost.Budget(...) and fraction=..., or open a budget by `with "
+            "Budget(...)`."
         )
     held = X is None and y is None
     if held:
@@ -168,8 +169,8 @@ def evaluate(
     most = taken.budget.rows_per_user
     if (user_ids is None) != (most is None):
         raise InvalidParameterError(
-            "evaluate protects users where the budget has rows_per_user and user_ids says whose "
-            "row each one is: give both or none."
+            "evaluate needs a budget with rows_per_user and user_ids=... together to protect "
+            "users: pass both or neither."
         )
     users = None if user_ids is None else read_users(user_ids, n_rows)
     request = request_of(taken)
@@ -255,7 +256,7 @@ def quantile_level(model: Any) -> float | None:
 
 
 def _rounds(model: Any, num_iteration: Any) -> dict[str, int]:
-    """Return what to tell ``predict`` of the number of rounds: nothing where all are judged."""
+    """Return the arguments of ``predict`` for the number of rounds: none if all are evaluated."""
     if num_iteration is None:
         return {}
     if not hasattr(model, "booster_"):

@@ -50,7 +50,7 @@ def is_classifier(model: Any) -> bool:
         raise refuse(
             "objective",
             "an evaluated classifier",
-            "one of LightGBM's names: a function gives raw scores, whose link nobody knows",
+            "one of LightGBM's names: the link of a function's raw scores is unknown",
             "a function",
         )
     return classifier
@@ -159,7 +159,7 @@ class Groups:
         model : estimator
             Whose schema lists the categories of a column.
         held : bool
-            Whether the rows were set aside by secret coins.
+            Whether the rows were held out by secret random assignment.
         """
         if groups is None:
             return cls(names=(), codes=np.zeros(n_rows, dtype=np.int64))
@@ -208,8 +208,8 @@ def _listed(column: Any, X: Any, model: Any) -> Sequence[Any]:
     found = model.schema_.categories.get(_position(column, X, model))
     if found is None:
         raise InvalidParameterError(
-            f"The 'groups' argument of evaluate names the column {column!r}, whose values nobody "
-            "has listed: give groups=(column, names)."
+            f"The 'groups' argument of evaluate names the column {column!r}, whose values are "
+            "not declared: pass groups=(column, names)."
         )
     return list(found)
 

@@ -11,7 +11,7 @@ from typing import Any
 from dpboost._utils.displays import MOST_ROWS, data_frame, html_table, new_axes
 from dpboost._utils.validation import InvalidParameterError, check_choice
 from dpboost.evaluating.class_figures import Curve
-from dpboost.evaluating.figures import TOO_FEW, Figure
+from dpboost.evaluating.figures import TOO_FEW, Estimate
 from dpboost.reporting.privacy_report import PrivacyReport
 
 #: Heading of the scores of rows that no fit has learned from.
@@ -25,10 +25,10 @@ class Evaluation:
 
     Parameters
     ----------
-    metrics : dict of str to Figure
+    metrics : dict of str to Estimate
         Of all rows together; ``evaluation["auc"]`` is one of them. Each has an interval of 95 %
         that counts noise and sample.
-    groups : dict of group to dict of str to Figure
+    groups : dict of group to dict of str to Estimate
         The same for the rows of each group; empty without groups. Rows of no declared group are
         under ``"other"``.
     curves : dict of str to dict of label to Curve
@@ -38,7 +38,7 @@ class Evaluation:
     notes : tuple of str
         What the figures leave out.
     held_out : bool, default=False
-        Whether the rows are those that the fit has set aside: `model.fit(..., holdout=...)`.
+        Whether the rows are those that the fit has held out: `model.fit(..., holdout=...)`.
     transcript : Transcript or None
         Of the call, for `dpboost.replay`.
 
@@ -56,15 +56,15 @@ class Evaluation:
     True
     """
 
-    metrics: Mapping[str, Figure]
-    groups: Mapping[Any, Mapping[str, Figure]] = field(default_factory=dict)
+    metrics: Mapping[str, Estimate]
+    groups: Mapping[Any, Mapping[str, Estimate]] = field(default_factory=dict)
     curves: Mapping[str, Mapping[Any, Curve]] = field(default_factory=dict)
     report: PrivacyReport
     notes: tuple[str, ...] = ()
     held_out: bool = False
     transcript: Any = None
 
-    def __getitem__(self, name: str) -> Figure:
+    def __getitem__(self, name: str) -> Estimate:
         return self.metrics[name]
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class Evaluation:
         return data_frame("Evaluation", ("rows", "metric", *columns), lines)
 
     @property
-    def _blocks(self) -> dict[Any, Mapping[str, Figure]]:
+    def _blocks(self) -> dict[Any, Mapping[str, Estimate]]:
         """Figures by heading: all rows first, then the groups."""
         return {HELD_OUT if self.held_out else "all rows": self.metrics, **self.groups}
 

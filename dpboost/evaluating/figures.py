@@ -24,7 +24,7 @@ Parts = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class Estimate:
     """A metric of the rows that are evaluated, as far as noise lets it be known.
 
     Parameters
@@ -37,7 +37,7 @@ class Figure:
     noise_stddev : float
         Standard deviation that noise alone gives the value.
     too_few : bool, default=False
-        Whether the released number of rows is no more than noise: nobody may be there, and the
+        Whether the released number of rows is no more than noise: no one may be there, and the
         value means nothing. It is shown as "too few rows".
     """
 
@@ -57,7 +57,7 @@ class Figure:
         least: float = -math.inf,
         most: float = math.inf,
         root: bool = False,
-    ) -> Figure:
+    ) -> Estimate:
         """Return a figure from variances.
 
         Parameters
@@ -88,7 +88,7 @@ class Figure:
         return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
 
 
-def marked(figures: Mapping[str, Figure], n_rows: float, variance: float) -> dict[str, Figure]:
+def marked(figures: Mapping[str, Estimate], n_rows: float, variance: float) -> dict[str, Estimate]:
     """Return the figures of a group, marked where its released number of rows is noise.
 
     Parameters

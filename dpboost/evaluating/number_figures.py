@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.evaluating.figures import DEVIATIONS, LEAST_ROWS, Figure
+from dpboost.evaluating.figures import DEVIATIONS, LEAST_ROWS, Estimate
 
 Array = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class ErrorMoments:
         square = max(self.mean("square"), 0.0)
         return (min(self.fourth * square**2, square) - square**2) / self.n_rows
 
-    def figure(self, name: str) -> Figure:
+    def figure(self, name: str) -> Estimate:
         """Return a metric by its name in ``NUMBER_METRICS``."""
         if name == "rmse":
             return self._scaled("square", self.square_sampling, self.largest**2, root=True)
@@ -104,8 +104,8 @@ class ErrorMoments:
         sampling = max(square - self.mean("quantile") ** 2, 0.0) / self.n_rows
         return self._scaled("quantile", sampling, self.largest * steepest)
 
-    def _scaled(self, name: str, sampling: float, unit: float, *, root: bool = False) -> Figure:
-        return Figure.around(
+    def _scaled(self, name: str, sampling: float, unit: float, *, root: bool = False) -> Estimate:
+        return Estimate.around(
             self.mean(name) * unit,
             sampling=self.alike * sampling * unit**2,
             noise=self.noise(name) * unit**2,
@@ -113,7 +113,7 @@ class ErrorMoments:
             root=root,
         )
 
-    def _r2(self) -> Figure:
+    def _r2(self) -> Estimate:
         r"""Return one less the mean square error over the variance of the labels.
 
         Notes
@@ -136,7 +136,7 @@ class ErrorMoments:
         least, most = _fieller(
             (error, spread), (error_variance, label_variance, together), DEVIATIONS**2
         )
-        return Figure(
+        return Estimate(
             value=min(1 - part, 1.0),
             low=min(1 - most, 1.0),
             high=min(1 - least, 1.0),
@@ -182,6 +182,6 @@ def fourth_moment(counts: Array, ends: Array, largest: float, threshold: float) 
     return max(fourth / second**2, 1.0) if second > 0 else 3.0
 
 
-def number_figures(moments: ErrorMoments, names: Sequence[str]) -> dict[str, Figure]:
+def number_figures(moments: ErrorMoments, names: Sequence[str]) -> dict[str, Estimate]:
     """Return metrics of one group of rows."""
     return {name: moments.figure(name) for name in names if math.isfinite(moments.n_rows)}

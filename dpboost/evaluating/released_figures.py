@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpboost.evaluating.class_figures import Curve, ScoredLabel, class_figures
 from dpboost.evaluating.evaluated_rows import Groups
-from dpboost.evaluating.figures import Figure, marked
+from dpboost.evaluating.figures import Estimate, marked
 from dpboost.evaluating.gate import Gate
 from dpboost.evaluating.number_figures import (
     ErrorMoments,
@@ -46,7 +46,10 @@ COARSE_CELLS, FINE_CELLS = 32, 32
 CLEAR = 3.5
 
 Found = tuple[
-    dict[str, Figure], dict[Any, dict[str, Figure]], dict[str, dict[Any, Curve]], tuple[str, ...]
+    dict[str, Estimate],
+    dict[Any, dict[str, Estimate]],
+    dict[str, dict[Any, Curve]],
+    tuple[str, ...],
 ]
 
 
@@ -109,7 +112,7 @@ def of_classes(
         shifted = law.shifted(math.sqrt(look_variance))
         nearby.append([InsideBins(each, edges, own=own, others=others) for each in shifted])
 
-    def figures(position: int | slice) -> tuple[list[ScoredLabel], dict[str, Figure]]:
+    def figures(position: int | slice) -> tuple[list[ScoredLabel], dict[str, Estimate]]:
         whole = isinstance(position, slice)
         added = groups.n_groups if whole else 1
         scored = [
@@ -197,7 +200,7 @@ def of_numbers(
     sums, variance = gate.release(query, rest, "sums of errors")
     fourth = fourth_moment(seen, ends, largest, threshold)
 
-    def figures(row: Array, added: int) -> dict[str, Figure]:
+    def figures(row: Array, added: int) -> dict[str, Estimate]:
         moments = ErrorMoments(
             sums=dict(zip(query.names, row.tolist(), strict=True)),
             largest=largest,

@@ -1,4 +1,4 @@
-"""A model text as a model that may be judged."""
+"""A model text as a model that may be evaluated."""
 
 from __future__ import annotations
 

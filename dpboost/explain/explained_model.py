@@ -164,8 +164,8 @@ class ExplainedModel(DeclaredColumns):
         found: Calibration | None = getattr(self, "calibration_", None)
         if found is None:
             raise InvalidParameterError(
-                f"{type(self).__name__}.{what} needs rows that were set aside: fit with "
-                "conformal=0.9, or another level."
+                f"{type(self).__name__}.{what} needs held-out rows: fit with conformal=0.9, or "
+                "another level."
             )
         return found
 

@@ -1,8 +1,8 @@
 """Cross-validation over parties: a fit for each fold and one evaluation, under one budget.
 
-Each party deals its rows by secret coins of its own. A row takes part in all fits but that of its
-fold and is judged by the model of that one, so that what it takes part in costs the budget,
-whatever its fold. All of it is one session.
+Each party deals its rows by secret random assignment of its own. A row takes part in all fits but
+that of its fold and is evaluated by the model of that one, so that what it takes part in costs the
+budget, whatever its fold. All of it is one session.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def cv(
 
     Privacy
     -------
-    Spends the model's ``epsilon`` once for everything. Each party deals its rows by coins of its
-    own, which it tells nobody: of persons, all rows that one party has are in one fold.
+    Spends the model's ``epsilon`` once for everything. Each party deals its rows by its own random
+    assignment, which it keeps secret: of individuals, all rows that one party has are in one fold.
 
     Examples
     --------

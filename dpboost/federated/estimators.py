@@ -35,16 +35,16 @@ from dpboost.recipes.recipe import CONSTRAINTS, CONTROLS, given, on_columns
 from dpboost.schema import Schema
 
 _ROWS_ELSEWHERE = (
-    "each party keeps its rows, and nobody could look at them between two rounds; judge the fitted "
+    "each party keeps its rows, so no evaluation is possible between rounds; evaluate the fitted "
     "model with dpboost.federated.evaluate"
 )
 _FUNCTIONS = (
-    "objectives that are functions would have to be run by parties, which run nobody's code; take "
-    "one of LightGBM's by its name"
+    "parties run no code of others, so an objective cannot be a function; name one of LightGBM's "
+    "objectives"
 )
 _COINS = (
-    "parties deal no rows by common coins; keep rows back at each party, fit without them, and "
-    "judge by them with dpboost.federated.evaluate, or take dpboost.federated.cv"
+    "parties have no common random assignment of rows; hold out rows at each party, fit without "
+    "them, and evaluate with dpboost.federated.evaluate, or use dpboost.federated.cv"
 )
 
 #: Why, and what to do instead, by the name of the parameter.
@@ -78,14 +78,14 @@ _DOCUMENTATION = """    Parameters
         Budget of the fit, which every party charges to its own ledger.
     recipe : {"best", "dpboost", "para", "seq"}, default="best"
         ``best`` is the same algorithm as for one table. The others choose splits from noisy
-        histograms of all features instead of exact gains, which nobody has; the report says so.
+        histograms of all features instead of exact gains, which no one has; the report says so.
     schema : Schema or dict
         What is public: all categories, and classes or label bounds, must be declared. Bounds of
         numeric columns that are missing are learned with a tenth of the budget.
     neighbors : {"add_remove", "replace"}, default="add_remove"
         The relation, for the rows of one party.
     rows_per_user : int, optional
-        Protects persons instead of rows: so many rows of each take part at a party, those that
+        Protects individuals instead of rows: so many rows of each take part at a party, those that
         come first. ``fit`` then takes ``user_ids``.
     parties_per_user : int, default=1
         At how many parties a person may have rows. It is declared: no party sees the others'.
@@ -100,7 +100,7 @@ monotone_constraints, interaction_constraints : optional
     objective, alpha, fair_c, tweedie_variance_power, poisson_max_delta_step, class_weight, \
 scale_pos_weight, max_weight : optional
         What is learned, as of the estimators for one table; all of it is in the agreement. An
-        objective is named: parties run nobody's functions. Only recipe ``best`` takes other than
+        objective is named: parties run no one's functions. Only recipe ``best`` takes other than
         the defaults.
     max_delta_step, path_smooth, min_sum_hessian_in_leaf, feature_fraction, feature_contri, \
 bagging_fraction : optional
@@ -288,7 +288,7 @@ class _FederatedEstimator(BaseEstimator):
             Weights of the rows of each party: private, not negative and clipped to
             ``max_weight``, which is to be given.
         user_ids : sequence of array-like, optional
-            Whose row each one is, for each party, where ``rows_per_user`` protects persons.
+            Whose row each one is, for each party, where ``rows_per_user`` protects individuals.
         init_model : estimator, Booster, str or path, optional
             A released model to continue: its trees are kept, each party finds the scores of its
             own rows by it, and the budgets add up.

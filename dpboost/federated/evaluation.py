@@ -137,7 +137,7 @@ def evaluate(
     metrics, groups
         As of ``dpboost.evaluate``; groups are a column, or ``(column, names)``.
     user_ids : sequence of array-like, optional
-        Whose row each one is, for each party, where ``rows_per_user`` protects persons.
+        Whose row each one is, for each party, where ``rows_per_user`` protects individuals.
     budget, fraction : None
         Refused: a budget has no records at parties.
     **terms
@@ -213,7 +213,7 @@ def _groups(groups: Any, columns: Sequence[str], model: Any) -> Any:
         names = model.schema_.categories.get(columns.index(column))
     if names is None:
         raise InvalidParameterError(
-            f"The 'groups' argument of {_OWNER} names the column {column!r}, whose values nobody "
-            "has listed: give groups=(column, names)."
+            f"The 'groups' argument of {_OWNER} names the column {column!r}, whose values are "
+            "not declared: pass groups=(column, names)."
         )
     return (column, tuple(names))

@@ -53,7 +53,7 @@ def simulate(
     sample_weight : sequence of array-like, optional
         Weights of the rows of each party, where the agreement says that rows have them.
     user_ids : sequence of array-like, optional
-        Whose rows those of each party are, where the agreement protects persons.
+        Whose rows those of each party are, where the agreement protects individuals.
     show_progress : bool, default=False
         Whether a long fit draws a progress bar.
 

@@ -48,7 +48,7 @@ default="histograms"
         to the guarantee of the rest; below the number of parties. The more, the more noise: each
         adds a share such that those of all others already carry what is charged for.
     max_depth, criterion, max_bin, selection, leaf_share, n_splits, depth_budget, target_error, \
-least_gain, prune, least_rows, bounds_share, monotone_constraints : optional
+min_gain, prune, min_rows, bounds_share, monotone_constraints : optional
         As of ``DPTreeClassifier``; None means the rule of the recipe, and not every recipe takes
         each. By ``selection`` a party chooses a split on its own rows (``local_rnm``).
     noise_seed : int, default=None
@@ -59,13 +59,13 @@ least_gain, prune, least_rows, bounds_share, monotone_constraints : optional
     ----------
     classes_, booster_, tree_, ensemble_, schema_, n_features_in_, feature_names_in_, max_depth_, \
 criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, target_error_, \
-least_gain_, prune_, least_rows_, bounds_share_
+min_gain_, prune_, min_rows_, bounds_share_
         As of ``DPTreeClassifier``.
     privacy_report_ : PrivacyReport
         Every release and its charge, by the coordinator's ledger.
     party_reports_ : tuple of PrivacyReport
-        After ``fit``: what each party has booked itself, and what holds against whom; nothing
-        there depends on its rows.
+        After ``fit``: the records of each party, and the guarantee against each attacker. They do
+        not depend on its rows.
     agreement_ : Agreement
         The terms of the fit.
     n_parties_ : int
@@ -103,9 +103,9 @@ least_gain_, prune_, least_rows_, bounds_share_
         n_splits: int | None = None,
         depth_budget: str | None = None,
         target_error: float | None = None,
-        least_gain: float | None = None,
+        min_gain: float | None = None,
         prune: bool | None = None,
-        least_rows: int | None = None,
+        min_rows: int | None = None,
         bounds_share: float | None = None,
         monotone_constraints: Any = None,
         noise_seed: int | None = None,

@@ -215,7 +215,7 @@ class TrainingRows:
         return self._n_trees
 
     def deal(self, plan: EnsemblePlan, ledger: Ledger) -> None:
-        """Assign every row to one round of an ensemble by a secret coin of its own."""
+        """Assign every row to one round of an ensemble by an independent secret draw."""
         coins = None if plan.shares is None else ledger.row_coins()
         self.source.apply("deal", shares=plan.shares, coins=coins)
 
@@ -449,7 +449,7 @@ class EnsembleOfEnsembles:
 
     Privacy
     -------
-    Deviation: every row draws its tree by an independent secret coin. Subsets of fixed size
+    Deviation: every row draws its tree by an independent secret draw. Subsets of fixed size
     depend on the number of rows, and adding a row would displace others from theirs.
     """
 

@@ -119,7 +119,7 @@ class FeatureQueue:
     alone : bool, default=False
         Whether their partitions have no other at all.
     fraction : float, default=1.0
-        Part of the features, drawn anew each time, from which the next ones are taken.
+        Part of the features, drawn again each time, from which the next ones are taken.
     factors : sequence of float, optional
         How much each feature is preferred beyond what it has shown; one of 0 is never taken.
     again : float, default=0.0

@@ -46,7 +46,7 @@ class Node:
     budget : Fraction or inf
         For its bounds and histograms.
     branch : tuple of str
-        Path of the part of the rows in whose scope its releases are booked: its parent's while
+        Path of the part of the rows in whose scope its releases are recorded: its parent's while
         it does the same as its siblings, then its own.
     path : tuple of str
         Its own path.
@@ -81,7 +81,7 @@ class SavedHistograms:
         Part of the budget for the leaves; the levels share the rest equally.
     bounds_share : Fraction
         Part of a node's budget for the bounds.
-    least_rows : int
+    min_rows : int
         Nodes of fewer rows by the histograms of all features stay leaves.
     bounds_question : type
         Asks for the bounds.
@@ -91,14 +91,14 @@ class SavedHistograms:
     A node releases bounds of all features and histograms of some of them; what it does not spend
     is handed on to its children, whose rows are disjoint, and at last to the class counts of the
     leaves. All budgets are functions of released numbers, and what is spent on any path from the
-    root to a leaf adds up to the budget of the tree: each release is booked in the scope of its
+    root to a leaf adds up to the budget of the tree: each release is recorded in the scope of its
     path.
     """
 
     max_depth: int
     leaf_share: Fraction
     bounds_share: Fraction
-    least_rows: int
+    min_rows: int
     bounds_question: type[ImpurityBounds] = ImpurityBounds
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
@@ -242,7 +242,7 @@ class SavedHistograms:
         """
         if node.visited < node.bounds.size:
             return True
-        enough = worth_splitting(np.stack(node.sums)[np.newaxis], self.least_rows)
+        enough = worth_splitting(np.stack(node.sums)[np.newaxis], self.min_rows)
         return bool(enough[0]) and node.best[2] >= 0
 
     def _left_over(self, node: Node, n_features: int) -> PrivacyCost:

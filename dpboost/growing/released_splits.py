@@ -168,7 +168,7 @@ def best_candidates(
     return chosen, scores[np.arange(len(scores)), chosen]
 
 
-def worth_splitting(sums: NDArray[Any], least_rows: int) -> NDArray[np.bool_]:
+def worth_splitting(sums: NDArray[Any], min_rows: int) -> NDArray[np.bool_]:
     """Return which nodes have enough rows, and rows of two classes, by one of their histograms.
 
     Parameters
@@ -176,7 +176,7 @@ def worth_splitting(sums: NDArray[Any], least_rows: int) -> NDArray[np.bool_]:
     sums : ndarray of shape (n_nodes, n_features, n_classes)
         Sums of the released histograms.
     """
-    enough = (sums.sum(axis=2) >= least_rows).any(axis=1)
+    enough = (sums.sum(axis=2) >= min_rows).any(axis=1)
     classes = (sums > 0).any(axis=1).sum(axis=1)
     return enough & (classes >= 2)
 

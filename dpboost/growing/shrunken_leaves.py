@@ -103,8 +103,8 @@ class LeafRules:
         Turns the released sums of a node into its own step.
     path_smooth : float
         LightGBM's ``path_smooth``: a node of released hessian sum ``h`` takes ``h / (h + s)`` of
-        its own step and the rest of that of the node above it. LightGBM counts rows in the place
-        of ``h``.
+        its own step and the rest of that of the node above it. LightGBM counts rows instead of
+        ``h``.
     least_hessian : float
         LightGBM's ``min_sum_hessian_in_leaf``: a node that releases less takes the step of the
         node above it, as if it had not been split off.

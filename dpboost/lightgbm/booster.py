@@ -82,13 +82,13 @@ class Booster(LoadedBooster):
     :func:`~dpboost.lightgbm.check_model_text` before LightGBM parses them. A pickle can run any
     code of its own: load only those that you trust.
 
-    Tools that ask an object for its ``__class__`` are told ``lightgbm.Booster``. MLflow saves every
-    Booster as model text, and reads the text back only if this is the class that it noted.
+    Tools that ask an object for its ``__class__`` are reported ``lightgbm.Booster``. MLflow saves
+    every Booster as model text, and reads the text back only if this is the class that it noted.
 
     Privacy
     -------
     Holds released values alone, so every method is post-processing; the methods that would read
-    rows to change or to judge the model (``update``, ``refit``, ``eval``, ...) raise. With a
+    rows to change or to evaluate the model (``update``, ``refit``, ``eval``, ...) raise. With a
     ``train_set`` it spends once what ``dpboost.train`` does.
 
     Examples
@@ -391,7 +391,7 @@ class Booster(LoadedBooster):
         """Raise: training on rows has to be accounted for."""
         raise RefusedError(
             _TRAIN.format("Booster.update")
-            + " To go on privately, give it as init_model to dpboost.train."
+            + " To continue privately, pass it as init_model to dpboost.train."
         )
 
     def refit(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -463,5 +463,5 @@ def _without_model(kind: type[Booster]) -> Booster:
 def _without_data(name: str) -> RefusedError:
     return RefusedError(
         f"Booster.{name} needs a training set, and a released model has none. Predict and apply "
-        "a metric; on private rows that is a query of its own."
+        "a metric; an exact metric of private rows is not private."
     )

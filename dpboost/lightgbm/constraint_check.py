@@ -69,7 +69,7 @@ def check_constraints(
     """Say whether every tree of a model keeps to constraints.
 
     The answer is exact for each tree: a tree passes if and only if it keeps to them on its whole
-    domain, rows that nobody has seen included. A model whose trees all pass keeps to them: sums of
+    domain, rows that no one has seen included. A model whose trees all pass keeps to them: sums of
     monotone functions are monotone. One with a tree that does not may still do so, since other
     trees may make up for it; that is *not proved*.
 
@@ -96,7 +96,7 @@ def check_constraints(
     -----
     Monotone means: of two rows that differ in this feature alone, and in which it is not missing,
     the one with the larger value has no smaller raw score. Values that a split of the feature takes
-    as missing, NaN or zero, stand aside. What holds for raw scores holds for means and for the
+    as missing, NaN or zero, stand aside. What is true for raw scores is true for means and for the
     probability of the second of two classes, not for those of more classes. Trees with linear
     leaves, and directions of features that some tree splits by categories, are not proved.
 

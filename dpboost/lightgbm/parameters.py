@@ -151,7 +151,7 @@ def _from_text(value: str) -> Any:
 
 
 def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> list[str]:
-    """Return a remark on each name that nobody knows; raise for one like a name of the guarantee.
+    """Return a remark on each name that no one knows; raise for one like a name of the guarantee.
 
     Parameters
     ----------
@@ -189,8 +189,9 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> l
         meant += ["epsilon"] * bool({"eps", "dp"} & set(str(name).lower().split("_")))
         if meant:
             raise InvalidParameterError(
-                f"{owner} has no parameter {name!r}, which is too like one that the guarantee "
-                f"rests on to be passed over. Did you mean {meant[0]!r}? Else leave it out."
+                f"{owner} has no parameter {name!r}. Did you mean {meant[0]!r}? The name "
+                "resembles a parameter of the guarantee, so it is not ignored: use "
+                f"{meant[0]!r}, or remove it."
             )
         hint = nearest_names(name, {*canonical_names(), *own})
         remarks.append(f"{name} is an unknown parameter and has no effect.{hint}")
@@ -324,7 +325,7 @@ def _without_argument(
 
 
 def _decided(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with None, the recipe's rule, in the place of LightGBM's defaults."""
+    """Return parameters with None, the recipe's rule, instead of LightGBM's defaults."""
     return {name: None if is_default(value) else value for name, value in values.items()}
 
 
@@ -344,8 +345,8 @@ def _within_ranges(arguments: dict[str, Any], most_depth: int | None, remarks: l
             # In LightGBM it is a limit beside num_leaves, and one that is never reached is none.
             arguments["max_depth"] = None
             remarks.append(
-                f"max_depth={depth!r} is above the {most_depth} levels that a tree may have here, "
-                "and counts as no limit: it stands for the rule of the recipe."
+                f"max_depth={depth!r} exceeds the limit of {most_depth} levels and is ignored: the "
+                "rule of the recipe sets the depth. Pass a value within the limit."
             )
 
 

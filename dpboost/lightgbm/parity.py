@@ -25,10 +25,10 @@ _WORDS = {
 #: What the second column says.
 KINDS = {
     "same": "as in LightGBM",
-    "used": "has its meaning, for private rows and at the cost that the report tells",
+    "used": "has its meaning, for private rows, within the budget that the report states",
     "private": "spends budget, or is about private rows",
-    "public": "reads rows that anybody may see, and nothing else",
-    "holds": "holds in any case; no other value is refused",
+    "public": "reads public rows only",
+    "holds": "always true; no other value is accepted",
     "skipped": "accepted, but not computed: nan, and one warning",
     "no effect": "warns once, with what to set instead",
     "refused": "an error before anything is drawn, with what to do instead",

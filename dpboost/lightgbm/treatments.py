@@ -56,11 +56,9 @@ def _all(names: str, treatment: Treatment) -> dict[str, Treatment]:
 
 _ACCEPTED = Treatment(kind="accepted", note="holds here in any case")
 _FIT = _fit("read by fit")
-_EVALUATION = Treatment(kind="public", note="of rows that anybody may see")
+_EVALUATION = Treatment(kind="public", note="of public rows")
 _SEED = _ignored("set random_state, which seeds all public randomness; noise has no seed")
-_CATEGORIES = _ignored(
-    "categories are told apart without statistics of the rows that this would limit"
-)
+_CATEGORIES = _ignored("categories are split without the row statistics that this would limit")
 _LEAF = "leaves of few rows are shrunk: set reg_lambda or step_prior"
 _LAYOUT = _ignored("a hint about memory that the engine does not need")
 _DART = _ignored("for boosting='dart', which is not available")
@@ -77,9 +75,9 @@ TREATMENTS: dict[str, Treatment] = {
     "num_iterations": _argument("n_estimators"),
     "learning_rate": _argument("learning_rate", "above 1 counts as 1"),
     "max_depth": _argument(
-        "max_depth", "each level costs budget: no limit stands for the rule of the recipe", (-1,)
+        "max_depth", "each level costs budget: no limit means the rule of the recipe", (-1,)
     ),
-    "lambda_l2": _argument("reg_lambda", "0 stands for the rule of the recipe", (0,)),
+    "lambda_l2": _argument("reg_lambda", "0 means the rule of the recipe", (0,)),
     "max_bin": _argument("max_bin", "more than 255 count as 255"),
     "num_threads": _argument("n_jobs"),
     "seed": _argument("random_state", "seeds public randomness only, never noise"),
@@ -99,9 +97,9 @@ TREATMENTS: dict[str, Treatment] = {
     # what holds in any case
     "deterministic": _ACCEPTED,
     "boosting": _refused(
-        "only 'gbdt' is available: in the place of 'dart' set a smaller learning_rate, of 'rf' "
-        "trees_per_ensemble=n_estimators, whose trees have rows of their own, and of 'goss' "
-        "recipe='dpboost', which drops the rows whose gradients are above a public bound",
+        "only 'gbdt' is available: instead of 'dart' set a smaller learning_rate, instead of "
+        "'rf' trees_per_ensemble=n_estimators, whose trees have disjoint rows, and instead of "
+        "'goss' recipe='dpboost', which drops the rows whose gradients exceed a public bound",
         "gbdt",
         "gbrt",
     ),
@@ -127,15 +125,17 @@ TREATMENTS: dict[str, Treatment] = {
     "min_sum_hessian_in_leaf": _fit(
         "recipe='best': a leaf that releases less takes the step of the node above it", 0, 0.001
     ),
-    "min_gain_to_split": _ignored("a threshold on exact gains would tell: set reg_lambda", 0),
+    "min_gain_to_split": _ignored(
+        "a threshold on exact gains would reveal them: set reg_lambda", 0
+    ),
     "bagging_fraction": _fit(
         "rows take part in a round at random, in secret; a round costs the same as without, so "
         "that its noise weighs more",
         1,
     ),
     "bagging_freq": _fit("above 0 it asks for bagging; each ensemble draws its own rows", 0),
-    "pos_bagging_fraction": _refused("sampling by class would tell the class", 1),
-    "neg_bagging_fraction": _refused("sampling by class would tell the class", 1),
+    "pos_bagging_fraction": _refused("sampling by class would reveal the class", 1),
+    "neg_bagging_fraction": _refused("sampling by class would reveal the class", 1),
     "feature_fraction": _fit(
         "a tree has its features from such a part of them, drawn at random", 1
     ),
@@ -145,7 +145,7 @@ TREATMENTS: dict[str, Treatment] = {
     ),
     "max_delta_step": _fit("bounds the released steps of leaves", 0),
     "lambda_l1": _ignored("set reg_lambda or step_prior", 0),
-    "path_smooth": _fit("recipe='best': over released sums, hessians in the place of rows", 0),
+    "path_smooth": _fit("recipe='best': over released sums, with hessians instead of rows", 0),
     "linear_tree": _refused(
         "the slopes of a leaf are sums of products, which would cost budget of their own; give "
         "products and ratios of columns as features",
@@ -162,7 +162,7 @@ TREATMENTS: dict[str, Treatment] = {
     ),
     "forcedsplits_filename": _refused(
         "no tree begins with given splits; fit a model to each part of the rows that they make: "
-        "as tables of Budget.disjoint these fits cost together what the dearest of them does",
+        "as tables of Budget.disjoint they cost as much as the most expensive fit",
         None,
         "",
     ),
@@ -220,7 +220,7 @@ TREATMENTS: dict[str, Treatment] = {
         _RANKING,
     ),
     "is_provide_training_metric": _ignored(
-        "a metric of the training rows is a query of its own: see dpboost.evaluate", False
+        "an exact metric of the training rows is not private: see dpboost.evaluate", False
     ),
     "metric_freq": _ignored("set log_evaluation(period=...)", 1),
     # seeds, layout, machines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpboost.local.aggregator import LPDTAggregator
 from dpboost.local.estimators import LPDTClassifier, LPDTRegressor
-from dpboost.local.memoised_reports import MemoisedReports
+from dpboost.local.memoised_reports import MemoizedReports
 from dpboost.local.partition import LPDTPartition
 from dpboost.local.randomizer import MalformedReportError
 
@@ -14,5 +14,5 @@ __all__ = [
     "LPDTPartition",
     "LPDTRegressor",
     "MalformedReportError",
-    "MemoisedReports",
+    "MemoizedReports",
 ]

@@ -118,7 +118,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
     Public rows grow the tree. Every private row then sends one randomized report of its cell and
     its label, and the sums of the reports give the leaf values. Decision Tree for Locally Private
     Estimation with Public Data (LPDT); here all devices and the server are played in one process.
-    For a real collection see `LPDTPartition`, `MemoisedReports` and `LPDTAggregator`.
+    For a real collection see `LPDTPartition`, `MemoizedReports` and `LPDTAggregator`.
 
     Parameters
     ----------

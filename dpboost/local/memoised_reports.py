@@ -21,7 +21,7 @@ from dpboost.local.partition import LPDTPartition
 _SECONDS_TO_WAIT = 60.0
 
 
-class MemoisedReports:
+class MemoizedReports:
     """Draws the report of a record once and returns the same one ever after.
 
     Threads may share one keeper, and processes one file.
@@ -59,7 +59,7 @@ class MemoisedReports:
     >>> partition = LPDTPartition.from_public(
     ...     public, public[:, 0], max_depth=2, min_samples_leaf=5, n_levels=2
     ... )
-    >>> keeper = MemoisedReports(partition, epsilon=1.0)
+    >>> keeper = MemoizedReports(partition, epsilon=1.0)
     >>> keeper.report("2026-05-01", [0.3], 0.4) == keeper.report("2026-05-01", [0.3], 0.4)
     True
     """
@@ -73,15 +73,15 @@ class MemoisedReports:
         path: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(partition, LPDTPartition):
-            raise refuse("partition", "MemoisedReports", "an LPDTPartition", partition)
-        self._plan = ReportPlan.of_device(partition, epsilon, mechanism, "MemoisedReports")
+            raise refuse("partition", "MemoizedReports", "an LPDTPartition", partition)
+        self._plan = ReportPlan.of_device(partition, epsilon, mechanism, "MemoizedReports")
         self._lock = threading.Lock()
         self._drawn: dict[str, bytes] = {}
         self._file = None if path is None else ReportFile(path)
         for report in self._file.reports() if self._file else ():
             if len(report) != self._plan.report_bytes or not report.startswith(self._plan.header):
                 raise InvalidParameterError(
-                    f"The 'path' parameter of MemoisedReports is {str(path)!r}, which holds a "
+                    f"The 'path' parameter of MemoizedReports is {str(path)!r}, which holds a "
                     "report of another collection. Give each collection a file of its own."
                 )
 
@@ -108,7 +108,7 @@ class MemoisedReports:
             If the file cannot be written; the report is then lost, unseen.
         """
         if not isinstance(record, str) or not record:
-            raise refuse("record", "MemoisedReports.report", "a string that is not empty", record)
+            raise refuse("record", "MemoizedReports.report", "a string that is not empty", record)
         with self._lock:
             if self._file is not None:
                 return self._file.first(record, lambda: self._plan.encode_one(x, y))
@@ -148,7 +148,7 @@ class ReportFile:
             self.reports()
         except sqlite3.DatabaseError as error:
             raise InvalidParameterError(
-                f"The 'path' parameter of MemoisedReports is {os.fspath(path)!r}, which is no file "
+                f"The 'path' parameter of MemoizedReports is {os.fspath(path)!r}, which is no file "
                 f"of reports ({error}). Give the file that the device wrote, or a new one."
             ) from error
 

@@ -283,7 +283,7 @@ class LPDTPartition:
         -------
         epsilon-locally private: the probability of any report changes by at most the factor
         e^epsilon with the record. **Every call costs epsilon.** Two reports of
-        one record tell twice as much: use `MemoisedReports`, which draws once.
+        one record tell twice as much: use `MemoizedReports`, which draws once.
         """
         plan = ReportPlan.of_device(self, epsilon, mechanism, "LPDTPartition.encode")
         return plan.encode_one(x, y)

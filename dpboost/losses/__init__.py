@@ -1,8 +1,8 @@
 """Losses: the map from a row's score and label to its integer gradient, and its public bound.
 
 Scores live on a grid of public powers of two (``unit``), gradients on a grid of 2^-16. A loss
-knows no noise and no budget; it says how large one row's gradient can be, and that is what the
-mechanisms are told.
+knows no noise and no budget; it says how large one row's gradient can be, and the mechanisms use
+this bound.
 """
 
 from __future__ import annotations

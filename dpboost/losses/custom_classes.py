@@ -326,7 +326,7 @@ def _shortened(values: NDArray[np.float64], norm: int) -> NDArray[np.float64]:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep quiet: what a function says on the side may tell of rows."""
+    """Keep quiet: what a function says on the side may reveal rows."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

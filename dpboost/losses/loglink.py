@@ -81,7 +81,7 @@ class LogLinkLoss(TabulatedLoss):
 
     Deviation: the gamma loss weighs rows by the fourth root of their mean, so that few are
     clipped; its solution is the mean all the same. Hessians of gamma and tweedie are the expected
-    ones, as in Fisher's scoring, in the place of LightGBM's, which grow with the label: one row
+    ones, as in Fisher's scoring, instead of LightGBM's, which grow with the label: one row
     then moves them less. The hessian of poisson is LightGBM's, with its factor
     ``exp(poisson_max_delta_step)``.
 
@@ -131,7 +131,7 @@ class LogLinkLoss(TabulatedLoss):
 
     @property
     def gaussian_rules(self) -> dict[str, Any]:
-        """Values of recipe ``best`` under Gaussian accounting, in the place of ``rules``."""
+        """Values of recipe ``best`` under Gaussian accounting, instead of ``rules``."""
         return GAUSSIAN_RULES[self.name]
 
     @classmethod
@@ -189,7 +189,7 @@ class LogLinkLoss(TabulatedLoss):
         Privacy
         -------
         A row-wise map with public bounds. Labels that the loss is not meant for, such as negative
-        ones, are clipped like any other outside the bounds: an error would tell of them.
+        ones, are clipped like any other outside the bounds: an error would reveal them.
         """
         labels = np.clip(np.asarray(y, dtype=np.float64), self.lower, self.upper)
         lowest = round(self.lower / self.upper * 2**LABEL_BITS)

@@ -1,6 +1,6 @@
 """Cross-validation as one private mechanism.
 
-Each row draws its fold by a secret coin, so that a fold is nobody's choice and tells nothing.
+Each row draws its fold by a secret draw, so that a fold is no one's choice and tells nothing.
 A row takes part in all fits but that of its own fold, hence of ``nfold`` fits at most
 ``nfold - 1`` add up for it, and in the metric of one fold, hence those of the folds do not add
 up. Nine tenths of the budget go to the fits, one tenth to the metrics; where metrics are computed
@@ -150,12 +150,12 @@ def cv(
     params, train_set, num_boost_round
         As of :func:`dpboost.train`.
     folds : KFold, StratifiedKFold, SecretKFold or iterable of (train, test), optional
-        Their number is taken, with one warning; rows are dealt by secret coins. Splitters by groups
-        or by time are refused.
+        Their number is taken, with one warning; rows are assigned by secret random assignment.
+        Splitters by groups or by time are refused.
     nfold : int, default=5
         Number of folds, 2 to 100.
     stratified, shuffle, seed
-        No effect: each row draws its fold by a secret coin.
+        No effect: each row draws its fold by a secret draw.
     metrics : str or list of str, optional
         LightGBM's names, or those of ``dpboost.evaluate``; by default that of the objective, none
         of a function. Paid are ``l1``, ``l2``, ``rmse``, ``quantile``, ``binary_logloss``,
@@ -173,13 +173,13 @@ def cv(
         Those before a round run in every fit. Those after a round run when the fits are done:
         on the metrics of every round. Early stopping looks at the rounds that are released.
     eval_train_metric : bool
-        Metrics of the training rows are ``nan``, with one warning: they are not paid for.
+        Metrics of the training rows are ``nan``, with one warning: they are not charged.
     return_cvbooster : bool, default=False
         Whether the result holds the models, as ``"cvbooster"``.
     public_sets : Dataset or list of Dataset, optional
-        Rows that anybody may see: metrics are computed on them, each round and for free.
+        Rows that anyone may see: metrics are computed on them, each round and for free.
     metric_rounds : int or "all", default=5
-        Rounds whose metrics are paid for, from the first to the last, and evenly; 1 is the last
+        Rounds whose metrics are charged, from the first to the last, and evenly; 1 is the last
         one alone. They divide a tenth of the budget. The rounds between repeat the metrics of the
         one before, which one warning says.
     budget : Budget, optional
@@ -241,8 +241,8 @@ def cv(
         check_dataset(each, "public_sets")
         if isinstance(train_set, lightgbm.Dataset) and is_training_set(each, train_set):
             raise RefusedError(
-                "The training set is among public_sets, which anybody may see: leave it out, and "
-                "metrics are released privately; or give rows that are public."
+                "public_sets contains the training set: leave it out, so that metrics are "
+                "released privately, or pass public rows."
             )
     rows = getattr(train_set, "data", None)
     taken = claim(
@@ -382,7 +382,7 @@ class _Run:
         return results
 
     def _ledger(self, share: Fraction) -> Ledger:
-        """Open the ledger of the metrics, whose entropy also deals the rows.
+        """Open the ledger of the metrics, whose entropy also assigns the rows.
 
         Under a budget the first fit books everything, once nothing speaks against it.
         """
@@ -397,8 +397,8 @@ class _Run:
         ids, most = getattr(self.train_set, "user_ids", None), self.privacy.rows_per_user
         if (ids is None) != (most is None):
             raise InvalidParameterError(
-                "cv protects users where rows_per_user says how many rows of each take part and "
-                "Dataset(..., user_ids=...) whose row each one is: give both or none."
+                "cv needs rows_per_user=... and Dataset(..., user_ids=...) together to protect "
+                "users: pass both or neither."
             )
         if most is None:
             return np.arange(n_rows), None
@@ -451,7 +451,7 @@ class _Run:
         )
 
     def _paid_metrics(self) -> tuple[list[FoldMetric], list[tuple[str, bool]]]:
-        """Return the metrics to be paid for, and the names of those that cannot be."""
+        """Return the metrics to be charged, and the names of those that cannot be."""
         classifier = hasattr(self.estimator, "predict_proba")
         n_classes = len(Schema.coerce(self.estimator.schema).classes or ()) if classifier else 0
         asked = value_of(self.params, "metric")
@@ -631,5 +631,5 @@ def _histograms(fit: PrivacyReport) -> int:
 
 
 def _of_training(line: Any) -> tuple[Any, ...]:
-    """Return a line of the training rows, which are not judged."""
+    """Return a line of the training rows, which are not evaluated."""
     return ("train", line[1], np.nan, line[3], np.nan)

@@ -1,4 +1,4 @@
-"""Which rounds of a cross-validation are judged, what cannot be, and what stands in its place."""
+"""Which rounds of a cross-validation are evaluated, which cannot be, and their substitutes."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def divided(
     raw: bool,
     quantile: bool,
 ) -> tuple[list[FoldMetric], list[tuple[str, bool]]]:
-    """Divide metrics into those that can be paid for, and the names of the others.
+    """Divide metrics into those that can be charged, and the names of the others.
 
     Parameters
     ----------

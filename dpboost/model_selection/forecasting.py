@@ -1,4 +1,4 @@
-"""How good a private model may become, told from public rows before a private one is touched."""
+"""Accuracy of a private model, estimated from public rows before a private row is read."""
 
 from __future__ import annotations
 

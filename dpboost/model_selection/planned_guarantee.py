@@ -40,7 +40,7 @@ def explain_epsilon(
     budget: Budget | None = None,
     fraction: Any = None,
 ) -> EpsilonExplanation:
-    """Say what a guarantee means to somebody who wants to know whether a row was there.
+    """Say what a guarantee means to someone who wants to know whether a row was there.
 
     Parameters
     ----------

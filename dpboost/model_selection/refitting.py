@@ -123,8 +123,8 @@ def refit_leaves(
     Privacy
     -------
     Releases the noisy sums of the leaves of each tree, as the fit did, and nothing else of ``X``
-    and ``y``. ``privacy_report_`` speaks of these rows. What ``model`` told of its own rows is in
-    its own report; for a person with rows in both tables the two add up.
+    and ``y``. ``privacy_report_`` speaks of these rows. What ``model`` reported of its own rows is
+    in its own report; for a person with rows in both tables the two add up.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def refit_leaves(
     taken = claim(budget, fraction, what=owner, rows=X, call=owner, belongs=(X,), carrier=model)
     if taken is None:
         raise InvalidParameterError(
-            f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
+            f"{owner} needs a budget: pass budget=dpboost.Budget(...) and fraction=..."
         )
     privacy, objective = _asked(model, taken)
     fitted = _refit(model, GivenRows(X=X, y=y, user_ids=user_ids), privacy, objective)
@@ -289,15 +289,17 @@ def _refit(
 def _report(
     model: Any, ledger: Ledger, privacy: PrivacyRequest, objective: Objective
 ) -> PrivacyReport:
-    """Return what is told of the new rows."""
+    """Return what is reported of the new rows."""
     name = "classification" if is_classifier(model) else "regression"
     return PrivacyReport.from_ledger(
         ledger,
         facts={
             "recipe": BEST.name,
             "task": name,
-            "structure": "of a released model; what that told of its own rows is in its report, "
-            "and adds up for those who have rows in both tables",
+            "structure": (
+                "of a released model; the budget of its report adds up for individuals with rows "
+                "in both tables"
+            ),
             **privacy.facts,
             **objective.facts(),
         },

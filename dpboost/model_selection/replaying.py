@@ -12,7 +12,7 @@ from dpboost.budgeting.holdout import HeldRows
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.train import train
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
-from dpboost.evaluating import bin_histograms, evaluate
+from dpboost.evaluating import evaluate, feature_histograms
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.dataset import Dataset
 from dpboost.model_selection.cross_validation import cv
@@ -36,7 +36,7 @@ _FUNCTIONS: dict[str, Any] = {
     "cv": cv,
     "train": train,
     "refit_leaves": refit_leaves,
-    "bin_histograms": bin_histograms,
+    "feature_histograms": feature_histograms,
 }
 
 
@@ -78,7 +78,7 @@ class BlankRows:
 
 
 def replay(transcript: Transcript, **given: Any) -> Any:
-    """Repeat a recorded call with its released outcomes in the place of fresh noise.
+    """Repeat a recorded call with its released outcomes instead of fresh noise.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def replay(transcript: Transcript, **given: Any) -> Any:
     Privacy
     -------
     Reads no private row and draws no noise: it computes with a transcript, which is a released
-    object. Every release is booked again and compared with its line in the transcript.
+    object. Every release is recorded again and compared with its line in the transcript.
 
     Notes
     -----
@@ -146,7 +146,7 @@ def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[A
     given : mapping
         Arguments that a file does not hold.
     rows : RowsInstead
-        What stands where the rows of the call stood.
+        What replaces the rows of the call stood.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[A
         raise InvalidParameterError(f"replay does not know the function {call.function!r}.")
     labels = rows.labels(call.labels)
     arguments |= {name: rows.numbers(form) for name, form in call.numbers.items()}
-    if "X" in call.tables and call.function != "bin_histograms":
+    if "X" in call.tables and call.function != "feature_histograms":
         arguments["y"] = labels if call.labeled else None
     for name, form in call.tables.items():
         table = rows.table(form, labels)

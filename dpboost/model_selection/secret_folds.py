@@ -31,7 +31,7 @@ HIGHER_IS_BETTER = ("accuracy", "auc", "r2")
 def deal_folds(
     coins: RowCoins, n_folds: int, units: NDArray[np.int64], first_unit: int = 0
 ) -> NDArray[np.int32]:
-    """Return the fold of each row, by a secret coin for each unit.
+    """Return the fold of each row, by a secret draw for each unit.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def deal_folds(
 
     Privacy
     -------
-    A coin looks at no row: one row more is in a fold of its own coin, and moves no other.
+    A coin looks at no row: one row more is in a fold of an independent draw, and moves no other.
     """
     equal = [Fraction(1, n_folds)] * n_folds
     n_units = int(units.max()) + 1 if len(units) else 0
@@ -57,12 +57,12 @@ def deal_folds(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateScorer:
-    """A scorer of scikit-learn that pays for every score; made by `SecretKFold.scorer`.
+    """A scorer of scikit-learn that charges every score; made by `SecretKFold.scorer`.
 
     Parameters
     ----------
     folds : SecretKFold
-        That has to have dealt the rows.
+        That has to have assigned the rows.
     """
 
     folds: SecretKFold
@@ -76,13 +76,13 @@ class PrivateScorer:
         Raises
         ------
         InvalidParameterError
-            Where the folds have dealt no rows, so that others have; and without a budget.
+            Where the folds have assigned no rows, so that others have; and without a budget.
         """
         if not self.folds.dealt:
             raise InvalidParameterError(
-                "This scorer belongs to a SecretKFold that has dealt no rows: give that one as "
-                "cv=... too. Folds by position change with rows before them, and no fit or score "
-                "on such a fold keeps its epsilon."
+                "This scorer belongs to a SecretKFold that has assigned no rows: pass the same "
+                "SecretKFold as cv=... too. Folds by position change with rows before them, and "
+                "no fit or score on such a fold keeps its epsilon."
             )
         found = evaluate(
             estimator, X, y, budget=self.budget, fraction=self.fraction, metrics=[self.metric]
@@ -92,7 +92,7 @@ class PrivateScorer:
 
 
 class SecretKFold:
-    """Folds for scikit-learn in which a secret coin of its own puts each row, or each user.
+    """Folds for scikit-learn in which an independent secret draw puts each row, or each user.
 
     Parameters
     ----------

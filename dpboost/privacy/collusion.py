@@ -146,7 +146,7 @@ def _of_scope(scope: Scope, loss: Callable[[LedgerEntry], float]) -> float:
 
 
 def _of_entry(entry: LedgerEntry, *, n_parties: int, colluding: int, honest: int) -> float:
-    """Return the loss of one release: the peak of the law makes small steps dear."""
+    """Return the loss of one release: the peak of the law makes small steps expensive."""
     mechanism, bound = _of_sum(entry.mechanism), entry.bound
     if not isinstance(mechanism, DiscreteLaplace):
         return float(mechanism.epsilon if mechanism.epsilon is not None else math.inf)

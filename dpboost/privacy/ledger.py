@@ -58,7 +58,7 @@ __all__ = [
 
 
 class BudgetExceededError(RuntimeError):
-    """A release would cost more than is left; nothing was drawn and nothing was booked."""
+    """A release would cost more than is left; nothing was drawn and nothing was recorded."""
 
 
 class ScopeError(RuntimeError):
@@ -182,7 +182,7 @@ class Ledger:
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """All entries in the order of their booking, then those of each part."""
+        """All entries in the order of their recording, then those of each part."""
         return tuple(chain(self._entries, *(part.entries for part in self._parts)))
 
     @property
@@ -304,7 +304,7 @@ class Ledger:
         part : str
             One of its children, of rows that none of the open scopes uses.
         most : Fraction, default=1
-            Part of the whole budget that its total may take. It is told each time.
+            Part of the whole budget that its total may take. It is passed each time.
         """
         self._check_usable()
         inner, self._scope = self._scope, self._root
@@ -368,7 +368,7 @@ class Ledger:
         label: str,
         delta: Fraction | float = NO_CHARGE.delta,
     ) -> NDArray[Any]:
-        """Book a release, then draw it.
+        """Record a release, then draw it.
 
         Parameters
         ----------
@@ -394,7 +394,7 @@ class Ledger:
         ScopeError
             Directly in a parallel scope, where the charge would have no meaning.
         BudgetExceededError
-            If the charge is not covered. As with the other errors, nothing was drawn or booked.
+            If the charge is not covered. As with the other errors, nothing was drawn or recorded.
 
         Privacy
         -------
@@ -414,7 +414,7 @@ class Ledger:
         return drawn
 
     def check(self, mechanism: Mechanism, sensitive: Sensitive, *, label: str) -> None:
-        """Raise what `release` would raise, but for the budget; nothing is booked or drawn.
+        """Raise what `release` would raise, but for the budget; nothing is recorded or drawn.
 
         Parameters
         ----------
@@ -431,7 +431,7 @@ class Ledger:
         self._entry(mechanism, sensitive, label, NO_CHARGE.delta)
 
     def release_together(self, releases: Sequence[Release]) -> list[NDArray[Any]]:
-        """Book releases of values whose parts parties hold, then fetch their outcomes at once.
+        """Record releases of values whose parts parties hold, then fetch their outcomes at once.
 
         Parameters
         ----------
@@ -445,7 +445,7 @@ class Ledger:
 
         Raises
         ------
-        As `release`. What was booked before the error stays booked; nothing was drawn.
+        As `release`. What was recorded before the error stays recorded; nothing was drawn.
 
         Privacy
         -------
@@ -468,12 +468,12 @@ class Ledger:
         return [self._outcomes.settle(entry, value.shape, next_one) for entry, value in drawn]
 
     def _fetched(self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]]) -> list[NDArray[Any]]:
-        """Have the holder exchange the parts of booked releases; this process draws its own."""
+        """Have the holder exchange the parts of recorded releases; this process draws its own."""
 
         def draw(position: int, mechanism: Mechanism) -> NDArray[Any]:
             entry, value = drawn[position]
             if mechanism.parameters(entry.bound) != entry.mechanism.parameters(entry.bound):
-                raise InvalidParameterError("A part is drawn with the noise that was booked.")
+                raise InvalidParameterError("A part must be drawn with the recorded noise.")
             return self._draw(replace(entry, mechanism=mechanism), _reveal(value))
 
         return drawn[0][1].holder.fetch(drawn, draw)
@@ -481,7 +481,7 @@ class Ledger:
     def _charged(
         self, mechanism: Mechanism, sensitive: Sensitive, label: str, delta: Fraction | float
     ) -> LedgerEntry:
-        """Check a release and book it."""
+        """Check a release and record it."""
         entry = self._entry(mechanism, sensitive, label, delta)
         self._book(entry)
         return entry
@@ -489,7 +489,7 @@ class Ledger:
     def _entry(
         self, mechanism: Mechanism, sensitive: Sensitive, label: str, delta: Fraction | float
     ) -> LedgerEntry:
-        """Check a release and return the line that would be booked."""
+        """Check a release and return the line that would be recorded."""
         self._check_usable()
         if not isinstance(sensitive, Sensitive):
             raise InvalidParameterError(
@@ -527,12 +527,12 @@ class Ledger:
         )
 
     def row_coins(self) -> RowCoins:
-        """Return new secret coins for rows; they look at no row and cost nothing."""
+        """Return a new secret random assignment of rows; it looks at no row and cost nothing."""
         self._check_usable()
         return self._entropy.row_coins()
 
     def _draw(self, entry: LedgerEntry, value: NDArray[np.int64]) -> NDArray[Any]:
-        """Draw the outcome of a booked entry. An auditor overrides this to replay outcomes."""
+        """Draw the outcome of a recorded entry. An auditor overrides this to replay outcomes."""
         return entry.mechanism.draw(value, entry.bound, self._entropy)
 
     # -- the entries ---------------------------------------------------------------------------

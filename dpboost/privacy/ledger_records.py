@@ -85,7 +85,7 @@ class Disjoint(str, Enum):
         The content of a row decides: nodes of a tree. A replaced row may leave one child for
         another, so that a charge for ``replace`` covers two releases for ``add_remove``.
     NOT_STATED
-        Nobody said.
+        No one said.
     """
 
     RANDOM = "random assignment"
@@ -111,7 +111,7 @@ class LedgerEntry:
     unit : float
         What one unit is worth.
     charge : Charge
-        What was booked.
+        What was recorded.
     because : tuple of Disjoint or None
         Of each scope around it, from the outside, why its children work on disjoint rows; None
         where they do not.

@@ -85,7 +85,7 @@ class Mechanism(Protocol):
         """Raise when the shape, which is public, does not fit."""
 
     def draw(self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy) -> NDArray[Any]:
-        """Draw the outcome; the ledger calls this once it has booked the charge."""
+        """Draw the outcome; the ledger calls this once it has recorded the charge."""
 
 
 class Noise(Mechanism, Protocol):

@@ -1,9 +1,9 @@
 """A party's part of a noisy sum: its answer, its share of the noise, and a mask.
 
-The gate treats it as any mechanism: the charge is booked, then the masked number is drawn. What
-leaves is uniformly distributed for whoever lacks the keys of the mask; the sum over all parties is
-the noisy total, and the noise of any ``honest`` of them is already what the charge is for. Proof:
-docs/proofs/noise-shares.md.
+The gate treats it as any mechanism: the charge is recorded, then the masked number is drawn. What
+leaves is uniformly distributed for anyone who lacks the keys of the mask; the sum over all parties
+is the noisy total, and the noise of any ``honest`` of them is already what the charge is for.
+Proof: docs/proofs/noise-shares.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OneTimePad:
     Parameters
     ----------
     words : callable
-        ``words(size)`` returns that many uint64 words. Whoever calls must not be able to give
+        ``words(size)`` returns that many uint64 words. Anyone who calls must not be able to give
         the same words to two different arrays.
     """
 

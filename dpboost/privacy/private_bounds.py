@@ -1,4 +1,4 @@
-"""Learning the bounds of private numbers, where nobody declared them.
+"""Learning the bounds of private numbers, where no one declared them.
 
 Noisy counts over 257 cells that are the same for every table: zero, and the intervals between
 neighboring powers of two of either sign, 2^-64 to 2^64. A bound is the edge of a cell that holds
@@ -53,7 +53,7 @@ HALVINGS = 20
 
 
 def magnitude_cells(values: NDArray[np.floating]) -> NDArray[np.intp]:
-    """Return the cell of each number; NaN gets the cell number ``N_CELLS``, which nobody counts.
+    """Return the cell of each number; NaN gets the cell number ``N_CELLS``, which no one counts.
 
     Parameters
     ----------

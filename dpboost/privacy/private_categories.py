@@ -1,4 +1,4 @@
-"""Learning which categories a private column has, where nobody declared them."""
+"""Learning which categories a private column has, where no one declared them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Where private rows are: the queries they take, and the values they give, which no one can see.
 
 A fit works with rows through a `RowHandle` alone. Rows may lie in this process, in partitions on
-other machines, or at parties that show them to nobody; the fit is the same. What a `Sensitive`
+other machines, or at parties that show them to no one; the fit is the same. What a `Sensitive`
 value is made of: docs/proofs/integers.md.
 """
 
@@ -53,7 +53,7 @@ class Query(SumQuery, Protocol):
 
 
 class CategoryCountQuery(Protocol):
-    """Counts by values that nobody has listed; only for stores that have all rows."""
+    """Counts by values that no one has listed; only for stores that have all rows."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class RowStore(Protocol):
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all rows.
 
-        Scores of splits and clipped leaves are no sums: whoever computes them from this wraps
+        Scores of splits and clipped leaves are no sums: anyone who computes them from this wraps
         them as `Sensitive` at once. A store of parties has no such sum to give.
         """
 
@@ -144,7 +144,7 @@ class RowHandle:
         command : str
             Name of the method.
         **given
-            Its arguments: public and released values, and secret coins.
+            Its arguments: public and released values, and secret random assignment.
         """
         self._row_store.apply(command, **given)
 
@@ -321,7 +321,7 @@ class Sensitive:
         Parameters
         ----------
         function : callable
-            From the hidden array to an int64 array. It must keep nothing and tell nobody.
+            From the hidden array to an int64 array. It must keep nothing and tell no one.
         bounds : tuple of Sensitivity
             How far one row can move the result: the caller's proof.
         unit : float, optional
@@ -347,6 +347,6 @@ class Sensitive:
 def _reveal(sensitive: Sensitive) -> Any:
     """Unwrap a value, an array or scores in runs.
 
-    The ledger calls this after it has booked the charge; nobody else does.
+    The ledger calls this after it has recorded the charge; no one else does.
     """
     return sensitive._value

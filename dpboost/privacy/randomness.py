@@ -2,7 +2,7 @@
 
 There are two kinds of randomness in the library. *Secret* randomness, the noise and the coin that
 puts a row into a block, comes from an `Entropy` and from nowhere else. *Public* randomness, such
-as the order of features, may be known to anybody and is seeded by ``random_state``, which never
+as the order of features, may be known to anyone and is seeded by ``random_state``, which never
 reaches this module. Proofs: docs/proofs/samplers.md, and docs/proofs/composition.md of the coins.
 """
 
@@ -175,19 +175,19 @@ class Entropy(_Secret):
 
     Privacy
     -------
-    Whoever can predict the bits can subtract the noise. A secure source has no seed and no state to
-    copy, and it belongs to a fit, never to a fitted model. Anything released with a seeded source
-    is **not private**, and ``private`` says so.
+    Anyone who can predict the bits can subtract the noise. A secure source has no seed and no state
+    to copy, and it belongs to a fit, never to a fitted model. Anything released with a seeded
+    source is **not private**, and ``private`` says so.
 
     Parameters
     ----------
     bit_generator : numpy.random.BitGenerator
         Where the bits come from.
     private : bool
-        Whether nobody can predict them.
+        Whether no one can predict them.
     coin_key : bytes of length 32, optional
         Secret. The keys of row coins follow from it one after the other, so that a process that
-        is started again deals rows as before. Noise never follows from a key.
+        is started again assigns rows as before. Noise never follows from a key.
     """
 
     __slots__ = ("_bit_generator", "_coin_key", "_n_coins", "_private")

@@ -50,7 +50,7 @@ class Step:
 
 
 class _DrawnStep(Step):
-    """A release of this process, whose line is written when somebody asks for it."""
+    """A release of this process, whose line is written when someone asks for it."""
 
     def __init__(self, entry: LedgerEntry, shape: tuple[int, ...], outcome: Any) -> None:
         object.__setattr__(self, "entry", entry)
@@ -97,11 +97,11 @@ class OutcomeSource(Protocol):
     """Where the outcomes of one ledger come from and go to."""
 
     def settle(self, entry: LedgerEntry, shape: tuple[int, ...], draw: Callable[[], Any]) -> Any:
-        """Return the outcome of a booked release."""
+        """Return the outcome of a recorded release."""
 
 
 class Drawn:
-    """Outcomes that are drawn, and kept where somebody records."""
+    """Outcomes that are drawn, and kept where someone records."""
 
     __slots__ = ("_steps",)
 
@@ -118,7 +118,7 @@ class Drawn:
 
 
 class Recorded:
-    """Outcomes of an earlier call, each checked against the line that is booked now."""
+    """Outcomes of an earlier call, each checked against the line that is recorded now."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps

@@ -1,4 +1,4 @@
-"""Every release of a fit as plain data, from which a stranger computes epsilon and delta again.
+"""Every release of a fit as plain data, from which anyone can compute epsilon and delta again.
 
 Equal releases are one line, and sibling scopes that differ in numbers of their names alone are one
 scope that is counted: a fit of four hundred trees is a record of a few lines.

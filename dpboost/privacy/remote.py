@@ -24,15 +24,15 @@ Draw = Callable[[int, Mechanism], NDArray[Any]]
 
 
 class RemoteHolder(Protocol):
-    """Whoever exchanges parts of booked releases with the other parties."""
+    """Anyone who exchanges parts of recorded releases with the other parties."""
 
     def check(self, mechanism: Mechanism, remote: RemoteSensitive) -> None:
-        """Raise, before anything is booked, where the mechanism cannot be drawn by parties."""
+        """Raise, before anything is recorded, where the mechanism cannot be drawn by parties."""
 
     def fetch(
         self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]], draw: Draw
     ) -> list[NDArray[Any]]:
-        """Return the outcome of each booked release, all in one exchange."""
+        """Return the outcome of each recorded release, all in one exchange."""
 
 
 class RemoteSensitive(Sensitive):
@@ -98,7 +98,7 @@ class RemoteSensitive(Sensitive):
         return np.broadcast_to(np.int64(0), self.shape)
 
     def map(self, *_: Any, **__: Any) -> NoReturn:
-        """Raise: nobody can compute with a value of which others hold parts."""
+        """Raise: no one can compute with a value of which others hold parts."""
         raise SensitiveValueError(
             "Parties hold parts of this value, which leave as sums alone: release a query whose "
             "result adds up, and compute with what is released."
@@ -107,7 +107,7 @@ class RemoteSensitive(Sensitive):
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """One of several releases that are booked one by one and fetched together.
+    """One of several releases that are recorded one by one and fetched together.
 
     Parameters
     ----------

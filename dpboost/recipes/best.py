@@ -292,7 +292,7 @@ def _choice(
 
 
 def _signal(facts: PublicFacts) -> SignalRate | None:
-    """Return what makes the rule's steps smaller where two classes can hardly be told apart."""
+    """Return what makes the rule's steps smaller where two classes can hardly be distinguished."""
     if "learning_rate" in facts.given:
         return None
     assert facts.n_rows is not None

@@ -7,7 +7,7 @@ Deviations, each of which makes the stated guarantee true or tighter:
 
 * the exponential mechanism divides by the *range* 4 g*^2 of the changes of the gain instead of
   twice its sensitivity, 6 g*^2: the same epsilon buys an exponent 1.5 times as large;
-* rows draw their tree by independent secret coins instead of subsets of fixed size;
+* rows draw their tree by independent secret random assignment instead of subsets of fixed size;
 * shares and clips count trees inside the ensemble, from 0;
 * the ``replace`` relation doubles every constant;
 * logistic loss uses the constant 1/4 that bounds its hessian, so that gains and leaves have

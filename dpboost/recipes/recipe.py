@@ -122,10 +122,10 @@ DOMAINS: dict[str, Callable[[str, str, Any], Any]] = {
     "n_splits": _whole(1, 4095),
     "depth_budget": _choice("decay", "uniform"),
     "target_error": _real(0.0, 1.0),
-    "least_gain": _real(0.0, 1.0),
+    "min_gain": _real(0.0, 1.0),
     "threshold_draws": _choice("joint", "per_feature"),
     "prune": _flag,
-    "least_rows": _whole(1, 2**31),
+    "min_rows": _whole(1, 2**31),
     "bounds_share": _real(0.001, 0.999),
     "max_interaction": _whole(1, 3),
     "monotone_constraints": _on_columns,
@@ -204,7 +204,7 @@ class BoostingParameters(Parameters):
     feature_fraction : float, optional
         Part of the features, drawn at random, that a tree may use.
     bagging_fraction : float, optional
-        Chance of a row, by its secret coins, to take part in an ensemble.
+        Chance of a row, by its secret random assignment, to take part in an ensemble.
 
     Privacy
     -------
@@ -558,7 +558,7 @@ class Registry(Mapping[str, Recipe]):
     def find(self, name: Any, owner: str) -> Recipe:
         """Return the recipe of this name, or raise with the names there are.
 
-        A ``Recipe`` is returned as it is: whoever makes one answers for its guarantee.
+        A ``Recipe`` is returned as it is: anyone who makes one answers for its guarantee.
         """
         if isinstance(name, Recipe):
             return name

@@ -67,7 +67,7 @@ def membership_advantage(*, epsilon: float, delta: float, mu: float | None = Non
 
 
 def posterior(prior: float, *, epsilon: float, delta: float, mu: float | None = None) -> float:
-    """Bound how sure an attacker may be of somebody whom they accuse.
+    """Bound how sure an attacker may be of someone whom they accuse.
 
     Parameters
     ----------

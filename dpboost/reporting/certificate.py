@@ -49,7 +49,7 @@ def certificate(
     ----------
     report : PrivacyReport
     model : str, Booster or estimator, optional
-        The model text, or what holds it: the record gets its hash.
+        The model text, or an object that contains it: the record gets its hash.
     stated : mapping of str to str, optional
         What the user says, by the names in ``STATED``.
     budget : mapping, optional
@@ -284,7 +284,7 @@ def _checked(stated: Mapping[str, str] | None) -> dict[str, dict[str, str]]:
 
 
 def model_hash(model: Any) -> str:
-    """Return the SHA-256 of a model text, or of what holds it; of the file as it is saved."""
+    """Return the SHA-256 of a model text, or of an object that contains it, as in a saved file."""
     model = getattr(model, "booster_", model)
     text = model if isinstance(model, str) else None
     if hasattr(model, "model_to_string"):

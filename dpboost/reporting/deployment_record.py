@@ -1,7 +1,7 @@
 """The record of a model for the registry of deployments of differential privacy.
 
 The registry of OpenDP takes one YAML file a deployment. A fit knows 20 of its 34 fields; the others
-are comments, to be filled in by whoever publishes the model.
+are comments, to be filled in by anyone who publishes the model.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def registry_record(report: ReportTerms, certificate: Mapping[str, Any]) -> dict
                 "data_source_type": None,
                 "data_source_type_details": None,
                 "access_type": "Non-interactive",
-                "access_type_details": "The model is a file; nobody queries the rows through it.",
+                "access_type_details": "The model is a file; it gives no access to the rows.",
             },
             "accounting": {
                 "post_processing": (

@@ -22,7 +22,7 @@ _PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonExplanation:
-    r"""A guarantee in the words of an attacker; made by `explain_epsilon`.
+    r"""A guarantee as bounds on an attacker; made by `explain_epsilon`.
 
     The attacker knows all other rows, sees everything that was released, and accuses the row of
     being in the table, or not. True positives are accusations where it is, false positives where
@@ -35,8 +35,8 @@ class EpsilonExplanation:
     delta : float
     mu : float or None
         Of the Gaussian guarantee; None where it is (epsilon, delta) alone. With both, either bound
-        holds, and the lesser one is told; beside the Gaussian noise a failure of probability delta
-        is then allowed for.
+        holds, and the smaller one is reported; beside the Gaussian noise a failure of probability
+        delta is then allowed for.
     what : str
         Of what the guarantee is, such as ``recipe='best'``; empty of a guarantee by itself.
 
@@ -139,12 +139,11 @@ class EpsilonExplanation:
     def __str__(self) -> str:
         rate = FALSE_POSITIVES
         return (
-            f"{self._name}: whoever knows all other rows and sees everything released tells "
-            "whether one row was in the table with an advantage of at most "
-            f"{up(self.advantage):.4g} over guessing (true less false positives). Accusing "
-            f"{100 * rate:g} % of the rows that were not in it finds at most "
-            f"{_shown(self._found(rate))} of those that were, and turns even odds "
-            f"into at most {_shown(up(self.posterior(0.5)))}."
+            f"{self._name}: the membership-inference advantage (true-positive rate minus "
+            f"false-positive rate) is at most {up(self.advantage):.4g}, for an attacker who knows "
+            "all other rows and all released values. At a false-positive rate of "
+            f"{100 * rate:g} %, the true-positive rate is at most {_shown(self._found(rate))}. "
+            f"Even odds become a probability of at most {_shown(up(self.posterior(0.5)))}."
         )
 
     __repr__ = __str__

@@ -133,8 +133,8 @@ class PrivacyReport(ReportTerms):
         Parameters
         ----------
         model : str, Booster or estimator, optional
-            The model text, or what holds it: the record gets the SHA-256 of the file that
-            ``save_model`` writes.
+            The model text, or an object that contains it: the record gets the SHA-256 of the file
+            that ``save_model`` writes.
         stated : mapping of str to str, optional
             What only the user knows: ``public_rows``, ``earlier_models``, ``disjoint_tables``,
             ``preprocessing``, ``hyper_parameters``, ``published_scores``, ``refits``,
@@ -152,7 +152,7 @@ class PrivacyReport(ReportTerms):
         -------
         dict
             For ``json.dumps``; ``dpboost/reporting/certificate.schema.json`` is its schema. What
-            nobody said is "not stated by the user".
+            no one said is "not stated by the user".
 
         Raises
         ------

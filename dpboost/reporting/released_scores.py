@@ -25,7 +25,7 @@ def scores_record(evaluation: Any, model_sha256: str) -> dict[str, Any]:
     ----------
     evaluation : Evaluation
     model_sha256 : str
-        Of the model text that was judged.
+        Of the model text that was evaluated.
     """
     blocks = {"all rows": evaluation.metrics, **evaluation.groups}
     return {

@@ -1,4 +1,4 @@
-"""What is told about a fit's privacy, as data: the guarantee, and what each release cost."""
+"""What is reported about a fit's privacy, as data: the guarantee, and what each release cost."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ReportTerms:
     capacity, spent : Fraction or inf
         In the unit of the accountant.
     releases : tuple of ReleaseSummary
-        In the order of their first booking.
+        In the order of their first recording.
     facts : dict
         Public facts of the fit that a reader may want: scalars by name.
     rows_per_user : int or None

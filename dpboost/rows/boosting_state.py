@@ -123,7 +123,7 @@ class BoostingState:
         return self._starts is None
 
     def deal(self, shares: Sequence[Fraction] | None, coins: RowCoins | None) -> None:
-        """Assign every row to one round of an ensemble by a secret coin of its own."""
+        """Assign every row to one round of an ensemble by an independent secret draw."""
         n_rows = len(self.labels)
         if shares is None:
             if self._starts is not None:

@@ -290,7 +290,7 @@ def check_cells(cell_offsets: NDArray[np.int32], n_classes: int) -> None:
 def check_array(values: Any, dtype: type, shape: tuple[int, ...]) -> None:
     """Raise unless this is an array of exactly this dtype and shape.
 
-    What is computed with numbers of another width may wrap, or be rounded, where nobody looks.
+    What is computed with numbers of another width may wrap, or be rounded, where no one looks.
     """
     if not isinstance(values, np.ndarray) or values.dtype != dtype or values.shape != shape:
         raise InvalidParameterError(

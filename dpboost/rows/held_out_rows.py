@@ -1,4 +1,4 @@
-"""Rows that a fit has set aside, and what is asked of them once the model is there."""
+"""Rows that a fit has held out, and what is asked of them once the model is there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROW_UNITS = 2**18
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldOutRows:
-    """How badly a released model fits each of the rows set aside.
+    """How badly a released model fits each of the rows held out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows that were set aside, judged by two stages of a released model, and what is asked of them.
+"""Rows that were held out, evaluated by two stages of a released model, and what is asked of them.
 
 Machine-checked: docs/proofs/machine-checked.md.
 """

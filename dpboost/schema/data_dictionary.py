@@ -263,8 +263,8 @@ class DataDictionary:
             why = str(error)
             if isinstance(error, FileNotFoundError):
                 why = (
-                    'there is no such file. "dpboost schema" on the command line, and '
-                    "dpboost.schema_template(X, path) in Python, write one to be filled in."
+                    'the file does not exist. Create one with "dpboost schema" on the command '
+                    "line, or dpboost.schema_template(X, path) in Python."
                 )
             raise InvalidParameterError(
                 f"The data dictionary {shown} cannot be read: {why}"

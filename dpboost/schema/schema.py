@@ -371,8 +371,8 @@ class Schema:
 
         Privacy
         -------
-        **Private**: exact counts of rows, without noise. It is a look for whoever may see the
-        rows. Mend what is wrong by the codebook, never by the counts.
+        **Private**: exact counts of rows, without noise. It is a look for anyone who may see the
+        rows. Fix what is wrong by the codebook, never by the counts.
 
         Examples
         --------
@@ -569,9 +569,10 @@ class DictionarySchema(Schema):
         others = [str(name) for name in feature_names if lightgbm_name(name) not in known]
         if others:
             raise InvalidParameterError(
-                f"X has columns that are no features of the data dictionary: {', '.join(others)}. "
-                "Leave them out of X, or give fit of an estimator a DataFrame in memory: it takes "
-                "the features, and the user of each row, as the dictionary says."
+                "X has columns that are no features of the data dictionary: "
+                f"{', '.join(others)}. Leave them out of X, or pass a DataFrame in memory to fit "
+                "of an estimator: it takes the features and the user of each row from the "
+                "dictionary."
             )
         return super().resolve(feature_names)
 
@@ -642,8 +643,8 @@ def _position(part: str, key: Column, position_of: Mapping[str, int], n_features
     position = position_of.get(key, position_of.get(lightgbm_name(key)))
     if position is None:
         raise InvalidParameterError(
-            f"The {part!r} of Schema speak of a column {key!r} that the table does not have."
-            f"{_suggestion(key, list(position_of))}"
+            f"The {part!r} of Schema name a column {key!r} that the table does not "
+            f"have.{_suggestion(key, list(position_of))}"
         )
     return position
 

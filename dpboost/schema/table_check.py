@@ -1,4 +1,4 @@
-"""A private look at one's own rows: what a schema would do to them."""
+"""Check of private rows, not private itself: what a schema would do to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import refuse
 
 #: Said wherever a look is shown.
-WARNING = "PRIVATE: counted in the rows without noise. Look at it where the rows may be seen, "
+WARNING = "NOT PRIVATE: exact counts of the rows. Read it only where the rows may be read, "
 WARNING += "and do not let a schema follow it: a bound that was read off the rows reveals them."
 
 _HEAD = ("column", "what happens", "how often")
@@ -55,7 +55,7 @@ class SchemaCheck:
 
     Privacy
     -------
-    Private: exact counts of rows. It is for whoever may see the rows, and for nobody else.
+    Private: exact counts of rows. It is for anyone who may see the rows, and for no one else.
     """
 
     findings: tuple[Finding, ...]

@@ -48,7 +48,7 @@ class SparkColumns(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasWeightCol):
     userCol: Param[str] = Param(
         Params._dummy(),
         "userCol",
-        "name of the column that says whose row each one is, where rows_per_user protects users",
+        "name of the column of user ids, if rows_per_user protects users",
     )
 
     def _features(self) -> tuple[tuple[str, ...], bool]:
@@ -85,7 +85,7 @@ class _Reader(MLReader[Any]):
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        """Load from the folder; as any pickle, it must come from somebody who is trusted."""
+        """Load from the folder; as any pickle, it must come from someone who is trusted."""
         check_java()
         metadata = DefaultParamsReader.loadMetadata(path, self.sc)
         given, local = pickle.loads(base64.b64decode(metadata["content"]))

@@ -181,7 +181,7 @@ def _held(
 
 
 def _why(error: Exception) -> Exception:
-    """Return what the user is told of an error of Spark, whose own words may show cells."""
+    """Return the message to the user about an error of Spark, whose own words may show cells."""
     if "No module named 'dpboost'" in str(error):
         return InvalidParameterError(
             "The Python of Spark's workers has no dpboost: install the same version there, or set "
@@ -193,6 +193,7 @@ def _why(error: Exception) -> Exception:
             "made: use frame.repartition(n).persist(), or write the rows to Parquet first."
         )
     return FitFailedError(
-        f"The fit failed: Spark gave its job up ({type(error).__name__}), and its log says why. "
-        "What was released stays charged. Give executors more memory or partitions fewer rows."
+        f"The fit failed: Spark gave its job up ({type(error).__name__}), and its log has the "
+        "reason. All releases remain charged. Give executors more memory, or partitions fewer "
+        "rows."
     )

@@ -90,7 +90,7 @@ def vectors(column: Any) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Greeting:
-    """What a task is told first.
+    """The first message to a task.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class Work:
             with suppress(OSError):
                 receive(link)
         # Rows that were cut short, as this task was to end in any case, come whole the next time.
-        raise RuntimeError("This task cannot go on, and the driver knows why.")
+        raise RuntimeError("This task cannot continue; the driver has the reason.")
 
     def _talk(self, link: Any, batches: Iterator[Any], partition: int, n_threads: int) -> None:
         greeting: Greeting = cloudpickle.loads(receive(link))

@@ -103,7 +103,7 @@ class TaskHub:
     port : int
         0 takes a free one.
     greeting : callable
-        ``greeting(partition)`` returns what a task is told first.
+        ``greeting(partition)`` returns the first message to a task.
 
     Privacy
     -------
@@ -147,7 +147,7 @@ class TaskHub:
             link.close()
 
     def fail(self, error: Exception) -> None:
-        """Let whoever waits know why no task comes any more: what one has refused, if any has."""
+        """Tell waiting threads why no further task comes: the refusal of a task, if any."""
         with self._changed:
             # A task that ends with another finds its rows cut short: that one has the reason.
             refused = [*self._refusals.values(), error]
@@ -211,7 +211,7 @@ class TaskHub:
                 threading.Thread(target=self._greet, args=(plain,), daemon=True).start()
 
     def _greet(self, plain: socket.socket) -> None:
-        """Admit a task of this fit, and nobody else: a stranger is not answered."""
+        """Admit a task of this fit, and no one else: any other client gets no answer."""
         with suppress(OSError):
             plain.settimeout(_GREETING)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

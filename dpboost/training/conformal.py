@@ -1,6 +1,6 @@
-"""Split conformal prediction: a private quantile of scores of rows that were set aside.
+"""Split conformal prediction: a private quantile of scores of rows that were held out.
 
-Every row, or every user, is set aside by a secret coin of its own. Rows that are set aside enter no
+Every row, or every user, is held out by an independent secret draw. Rows that are held out enter no
 release but those here, and the others enter none of these: the two parts are disjoint, so each may
 spend the whole budget. That is the parallel composition of trees that share the rows of an
 ensemble; ``docs/proofs/conformal.md`` has the proof.
@@ -46,14 +46,14 @@ def calibrated(
     rows_per_user: int | None,
     n_threads: int,
 ) -> FittedModel:
-    """Release the quantile of the scores of the rows set aside.
+    """Release the quantile of the scores of the rows held out.
 
     Parameters
     ----------
     fitted : Fitted
         A model of the other rows.
     table : Table
-        The rows set aside, read by the completed schema.
+        The rows held out, read by the completed schema.
     labels : ndarray of shape (n_rows,)
     ledger : Ledger
         Inside the scope of these rows.

@@ -39,9 +39,9 @@ class FittedModel:
     tree : ReleasedTree or None
         The tree for people, where it is a single one.
     calibration : Calibration, optional
-        What makes intervals and sets of predictions, where rows were set aside for it.
+        What makes intervals and sets of predictions, where rows were held out for it.
     best_iteration : int, default=0
-        The round up to which trees are kept, where rows that were set aside have chosen it; 0 for
+        The round up to which trees are kept, where rows that were held out have chosen it; 0 for
         all.
     """
 

@@ -69,7 +69,7 @@ class Reading:
     categorical : tuple of str or int
         Columns of numbers that hold categories.
     may_be_empty : bool
-        Whether the rows were dealt by secret coins, so that there may be none.
+        Whether the rows were assigned by secret random assignment, so that there may be none.
     lists_assumed : bool
         Whether the lists of categories that column types bring along are public by assumption:
         they then have to be the same in all batches and partitions.

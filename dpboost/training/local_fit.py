@@ -80,7 +80,7 @@ def fit_local(given: GivenRows, request: FitRequest) -> FittedModel:
 def fit_until_stopped(
     rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger, aside: AsideRows
 ) -> FittedModel:
-    """Fit a model to rows of this process, and ask rows that were set aside when to stop.
+    """Fit a model to rows of this process, and ask rows that were held out when to stop.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def fit_until_stopped(
 
 
 def set_aside(coins: NDArray[np.uint64], users: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-    """Return which rows are set aside: each by its own coin, all rows of a user by one.
+    """Return which rows are held out: each by an independent draw, all rows of a user by one.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def read_local(
 
     Privacy
     -------
-    Where users are protected, secret coins choose the rows of each that take part.
+    Where users are protected, secret random assignment choose the rows of each that take part.
     """
     privacy, reading = request.privacy, request.reading
     table = read(given.X, privacy.schema, reading)

@@ -53,7 +53,7 @@ class NotPrivateWarning(PrivacyWarning):
 
 
 class LargeEpsilonWarning(PrivacyWarning):
-    """The guarantee says next to nothing: epsilon is very large."""
+    """The guarantee says almost nothing: epsilon is very large."""
 
 
 class LargeDeltaWarning(PrivacyWarning):
@@ -192,7 +192,7 @@ class PrivacyRequest:
     def why_no_names(self) -> str:
         """Why there is none, for messages."""
         if self._hides_no_names:
-            return "several rows of somebody in the periods of a budget"
+            return "several rows of one individual in the periods of a budget"
         return "delta=0"
 
     @property
@@ -266,7 +266,7 @@ class PrivacyRequest:
         )
         if self.claim is not None:
             # Last: a mistake above costs nothing, and nothing was drawn so far.
-            self.claim.book()
+            self.claim.reserve()
         return ledger
 
 
@@ -322,8 +322,8 @@ def warn_of_terms(
         warn_of_epsilon(epsilon)
         if neighbors is Neighbors.REPLACE:
             warn_user(
-                "neighbors='replace' hides what a row says and not that it is there: the number "
-                "of rows may be known. Leave it at 'add_remove' to hide both.",
+                "neighbors='replace' protects the content of a row but not its presence: the "
+                "number of rows may be known. Use 'add_remove' to protect both.",
                 PublicSizeWarning,
             )
     idle, kind = ("classes", "regression")
@@ -402,7 +402,10 @@ def warn_of_budget(
 def warn_if_not_private(epsilon: Epsilon, *, seeded: bool) -> bool:
     """Say it when the user's parameters give no guarantee; return whether they give one."""
     if seeded:
-        reason, cure = "noise_seed lets whoever knows it subtract the noise", "Leave noise_seed out"
+        reason, cure = (
+            "noise_seed lets anyone who knows it subtract the noise",
+            "Leave noise_seed out",
+        )
     elif epsilon == math.inf:
         reason, cure = "epsilon is infinite, so there is no noise", "Give a finite epsilon"
     else:

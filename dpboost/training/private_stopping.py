@@ -1,4 +1,4 @@
-"""Early stopping by private rows that were set aside: noisy sums after every eighth of the rounds.
+"""Early stopping by private rows that were held out: noisy sums after every eighth of the rounds.
 
 Rows held out enter no release of the training, and the training rows none of these, so that the
 two are charged side by side; ``docs/proofs/early-stopping.md`` has the proof.
@@ -44,7 +44,7 @@ _ABSOLUTE = ("regression_l1", "mape", "huber", "fair")
 
 
 def check_stopping(request: FitRequest) -> None:
-    """Raise where rows that are held out cannot judge what is trained.
+    """Raise where rows that are held out cannot evaluate what is trained.
 
     Raises
     ------
@@ -63,9 +63,9 @@ def check_stopping(request: FitRequest) -> None:
     for name, there in given.items():
         if there:
             raise InvalidParameterError(
-                f"Early stopping by the 'holdout' of {request.owner}.fit does not go with {name}: "
-                "rows held out are judged one like the other, by the loss of the model that is "
-                "trained. Leave one of the two out, or give public rows as eval_set."
+                f"Early stopping by the 'holdout' of {request.owner}.fit does not go with "
+                f"{name}: all held-out rows have equal weight in the loss. Leave one of the two "
+                "out, or pass public rows as eval_set."
             )
 
 

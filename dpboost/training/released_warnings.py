@@ -1,10 +1,10 @@
 """Warnings of what a fit has released: before its trees, and after them.
 
 Declared classes *are* what is public about labels, so the labels of the rows are not compared with
-them: whoever declares classes keeps to himself which of them occur. Of a range that does not fit
-the rows everything is clipped to its ends, and whether that is so is private as well. What is told
-here rests on numbers that the fit has released in any case: sizes of classes, histograms of bins,
-names of categories, the mean of the labels.
+them: anyone who declares classes keeps to himself which of them occur. Of a range that does not fit
+the rows everything is clipped to its ends, and whether that is so is private as well. The warnings
+here depend only on numbers that the fit has released in any case: sizes of classes, histograms of
+bins, names of categories, the mean of the labels.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ def warn_of_settings(facts: PublicFacts, recipe: Recipe) -> None:
     reached = used.n_estimators * used.learning_rate
     reasons: dict[str, tuple[str, ...]] = {}
     if reached < LEAST_PART * (rule.n_estimators * rule.learning_rate):
-        reasons["small steps do not reach far where each is shrunk by its noise"] = _ROUNDS
+        reasons["a low learning rate underfits under noise"] = _ROUNDS
     elif pure and used.n_estimators > MOST_ROUNDS * rule.n_estimators:
-        reasons["each of so many rounds has little of the budget"] = _ROUNDS[:1]
+        reasons["each round gets a small fraction of the budget"] = _ROUNDS[:1]
     if used.max_depth > rule.max_depth + MORE_LEVELS:
-        reasons["leaves of deep trees hold few rows and much noise"] = ("max_depth",)
+        reasons["deep trees have leaves of few rows, whose noise is large"] = ("max_depth",)
     if not reasons:
         return
     names = [name for part in reasons.values() for name in part if name in given]
@@ -177,7 +177,7 @@ def warn_after_trees(
 ) -> None:
     """Warn by what leaves of a single tree have counted, whose sums are those of all rows.
 
-    Rows of other labels are in no count of a tree: nothing tells of them alone.
+    Rows of other labels are in no count of a tree: nothing reports them alone.
 
     Parameters
     ----------

@@ -93,9 +93,9 @@ class Continuation:
         """
         if self.earlier is not None and self.earlier.n_outputs != loss.n_outputs:
             raise InvalidParameterError(
-                "The 'init_model' parameter of fit must be a model with as many raw scores a row "
-                f"as the objective {loss.objective or 'custom'!r} has. It has "
-                f"{self.earlier.n_outputs} in the place of {loss.n_outputs}."
+                "The 'init_model' parameter of fit must be a model with as many raw scores a "
+                f"row as the objective {loss.objective or 'custom'!r} has. It has "
+                f"{self.earlier.n_outputs} instead of {loss.n_outputs}."
             )
 
     def check_classes(self, classes: Sequence[Any]) -> None:
@@ -202,10 +202,10 @@ class FitRequest:
     monitor : TrainingCallback, optional
         Looks on, and may end training.
     conformal : float, optional
-        Part of the rows that intervals or sets of predictions are to cover; rows are then set
-        aside for them.
+        Part of the rows that intervals or sets of predictions are to cover; rows are then held out
+        for them.
     stopping : int, optional
-        Rounds without an improvement after which the rows that a budget's holdout sets aside end
+        Rounds without an improvement after which the rows that a budget's holdout holds out end
         training.
     most_rounds : int, optional
         Most rounds that the recipe's rule may plan.

@@ -422,7 +422,7 @@ def _of_dataset(dataset: Any) -> dict[str, NumbersForm]:
 def _parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters of an estimator, without generators and a cluster's connection.
 
-    What nobody gave is left out: the rule of the recipe is not the same value given.
+    What no one gave is left out: the rule of the recipe is not the same value given.
     """
     found = estimator.get_params(deep=False)
     own = {name: value for name, value in found.items() if not is_default(value)}

@@ -58,9 +58,9 @@ class Transcript:
     Privacy
     -------
     A transcript is made of public arguments and released outcomes: it is covered by the guarantee
-    of the call, and may be shared with whoever may see the model. It holds no key, no secret seed
-    and no random assignment of a row. Evaluation sets and earlier models are public arguments and
-    are part of it. ``private`` is False where the call was not private.
+    of the call, and may be shared with anyone who may see the model. It holds no key, no secret
+    seed and no random assignment of a row. Evaluation sets and earlier models are public arguments
+    and are part of it. ``private`` is False where the call was not private.
 
     Examples
     --------

@@ -101,8 +101,8 @@ class Workspace:
 
     Privacy
     -------
-    What it lends holds whatever was there before: private numbers of the same fit. Whoever takes
-    an array writes all that anybody reads.
+    What it lends holds whatever was there before: private numbers of the same fit. Anyone who takes
+    an array writes all that anyone reads.
     """
 
     __slots__ = ("_lent",)

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from dpboost import Budget, DPBoostRegressor, Schema, bin_histograms
+from dpboost import Budget, DPBoostRegressor, Schema, feature_histograms
 
 rng = np.random.default_rng(0)
 names = ["age", "dose", "length"]
@@ -20,8 +20,8 @@ schema = Schema(bounds=dict.fromkeys(names, (0, 1)), label_bounds=(0, 3))
 model = DPBoostRegressor(schema=schema, verbosity=-1).fit(march, march.sum(axis=1))
 
 spent = {"epsilon": 0.5, "delta": 1e-6}
-first = bin_histograms(model, march, budget=Budget(**spent), fraction=1)
-second = bin_histograms(model, april, budget=Budget(**spent), fraction=1)
+first = feature_histograms(model, march, budget=Budget(**spent), fraction=1)
+second = feature_histograms(model, april, budget=Budget(**spent), fraction=1)
 drift = second.drift(first)
 plt.bar(list(drift), [each.distance for each in drift.values()])
 for position, each in enumerate(drift.values()):

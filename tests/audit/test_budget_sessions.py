@@ -97,7 +97,7 @@ def stopped(X, y):
         verbosity=-1,
     )
     model.fit(X, y, budget=budget, fraction=HALF, holdout=HALF)
-    return {"model": model.booster_.model_to_string(), "left": str(budget.left)}
+    return {"model": model.booster_.model_to_string(), "left": str(budget.remaining)}
 
 
 def of_a_lone_category():
@@ -190,8 +190,8 @@ def test_a_call_that_lets_a_user_have_all_rows_is_found(where, name, monkeypatch
     assert fails(session(name), "entry cost", "records")
 
 
-@pytest.mark.parametrize("call", ["cv", "bin_histograms"])
+@pytest.mark.parametrize("call", ["cv", "feature_histograms"])
 def test_a_call_that_nobody_books_is_found(call, monkeypatch) -> None:
-    book = Claim.book
-    monkeypatch.setattr(Claim, "book", lambda claim: claim.what == call or book(claim))
+    book = Claim.reserve
+    monkeypatch.setattr(Claim, "reserve", lambda claim: claim.what == call or book(claim))
     assert fails(session("classes, add_remove, row trained on"), "records")

@@ -200,14 +200,14 @@ def test_nothing_is_found_as_it_is(run, side) -> None:
 
 
 def test_a_histogram_that_is_charged_once_for_two_sets_of_groups_is_found(monkeypatch) -> None:
-    book, paid = Claim.book, []
+    book, paid = Claim.reserve, []
 
     def once(claim: Claim) -> None:
         if not any(budget is claim.budget for budget in paid):
             paid.append(claim.budget)
             book(claim)
 
-    monkeypatch.setattr(Claim, "book", once)
+    monkeypatch.setattr(Claim, "reserve", once)
     assert broken(twice_on_all)
 
 

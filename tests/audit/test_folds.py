@@ -50,7 +50,7 @@ def cross_validated(task, relation, delta, n_folds=3):
             fraction=HALF,
         )
         report = found.privacy_report.details()
-        return {"metrics": dict(found), "report": report, "left": str(budget.left)}
+        return {"metrics": dict(found), "report": report, "left": str(budget.remaining)}
 
     return run
 
@@ -96,7 +96,7 @@ def test_fits_that_each_take_the_whole_are_found(monkeypatch) -> None:
 
 
 def test_folds_that_nobody_books_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(Claim, "book", lambda claim: None)
+    monkeypatch.setattr(Claim, "reserve", lambda claim: None)
     assert "records" in found_in()
 
 
@@ -127,7 +127,7 @@ def selected(folds, scorer):
                 params={"fraction": 0.1},
                 error_score="raise",
             )
-        return {"scores": scores.tolist(), "left": str(budget.left)}
+        return {"scores": scores.tolist(), "left": str(budget.remaining)}
 
     return run
 

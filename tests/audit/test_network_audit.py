@@ -52,7 +52,7 @@ def test_a_party_that_books_nothing_is_seen():
     kept = property(nothing, lambda self, ledger: vars(self).update(own=ledger))
     with mock.patch.object(Result, "ledger", kept, create=True):
         found = told()
-    assert (CHECK, "parties have booked something else than the coordinator") in found
+    assert (CHECK, "parties have recorded other charges than the coordinator") in found
 
 
 def test_an_answer_that_is_not_the_sum_of_the_rows_is_seen():

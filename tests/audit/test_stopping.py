@@ -63,7 +63,7 @@ def fit(terms, relation=Neighbors.ADD_REMOVE, patience=8, told=None):
             told.append((budget, model))
         return {
             "model": model.booster_.model_to_string(),
-            "left": str(budget.left),
+            "left": str(budget.remaining),
             "report": model.privacy_report_.details(),
         }
 

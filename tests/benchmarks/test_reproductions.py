@@ -379,7 +379,7 @@ def test_the_printed_saving_spends_more_than_its_budget():
     (true,) = ImpurityBounds(**asked).bounds(Neighbors.ADD_REMOVE)
     assert true.constant == 25 * printed.constant
     setting = SimpleNamespace(
-        hyper=SavingParameters(max_depth=2, least_rows=1),
+        hyper=SavingParameters(max_depth=2, min_rows=1),
         binner=SimpleNamespace(n_bins=np.array([3]), is_categorical=np.zeros(1, dtype=np.uint8)),
         facts=SimpleNamespace(n_classes=2),
         constraints=Constraints(),

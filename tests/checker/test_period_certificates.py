@@ -49,7 +49,7 @@ def life(tmp_path_factory):
 
 def test_each_quarter_has_a_certificate_of_the_whole_budget(life):
     budget, models, certificates = life
-    assert budget.left == {"Gaussian": 0}
+    assert budget.remaining == {"Gaussian": 0}
     for number, (model, plain) in enumerate(zip(models, certificates, strict=True)):
         refused, trusted = agreed(plain)
         assert refused is None
@@ -62,7 +62,7 @@ def test_each_quarter_has_a_certificate_of_the_whole_budget(life):
     assert budget.forecast(fraction=SIXTH, window=2).n_fits == math.inf
     assert budget.forecast(fraction=Fraction(1, 5), window=2).n_fits == 0
     with pytest.raises(BudgetExceededError):
-        budget.book("one more", "mu squared", SIXTH, (("periods", "q8"),))
+        budget.reserve("one more", "mu squared", SIXTH, (("periods", "q8"),))
 
 
 def changes():

@@ -55,8 +55,8 @@ def written(**terms):
     try:
         budget = Budget(**{"epsilon": 1, "delta": 1e-5, "table": "fuzz"} | terms)
         budget.save(folder / "budget")
-        position = budget.book("fit", "mu squared", 3 * TENTH)
-        budget.book("fit", "mu squared", TENTH, (("tables", "north"),))
+        position = budget.reserve("fit", "mu squared", 3 * TENTH)
+        budget.reserve("fit", "mu squared", TENTH, (("tables", "north"),))
         budget.close(position, 2 * TENTH)
         yield budget, folder / "budget"
     finally:
@@ -67,18 +67,18 @@ def usable(budget, path):
     """Use a file in every way: what is told is an error of ours, or one budget for all."""
     try:
         again = Budget.load(path)
-        assert all(left <= 1 for left in again.left.values())
+        assert all(left <= 1 for left in again.remaining.values())
         assert "Budget of" in str(again)
-        again.book("fit", "mu squared", TENTH)
+        again.reserve("fit", "mu squared", TENTH)
         assert Budget.load(path).lines == again.lines
     except BudgetExceededError:
-        assert again.left.get("Gaussian", 0) < TENTH
+        assert again.remaining.get("Gaussian", 0) < TENTH
     except InvalidParameterError:
         pass
     # The object that was open all the while takes nothing for its own that it has not written.
     before = budget._records.lines[:]
     try:
-        budget.book("fit", "mu squared", TENTH)
+        budget.reserve("fit", "mu squared", TENTH)
         assert budget.lines[: len(before)] == tuple(before)
         assert spent(budget.lines)["Gaussian"] <= 1
     except (InvalidParameterError, BudgetExceededError):
@@ -177,10 +177,10 @@ def test_objects_on_one_file_never_spend_more_than_there_is(steps):
             elif step == "book":
                 if sum(expected) + fraction > 1:
                     with pytest.raises(BudgetExceededError):
-                        budget.book("fit", "mu squared", fraction)
+                        budget.reserve("fit", "mu squared", fraction)
                 else:
-                    open_lines.append(budget.book("fit", "mu squared", fraction))
+                    open_lines.append(budget.reserve("fit", "mu squared", fraction))
                     expected.append(fraction)
-            assert {1 - sum(expected)} == {each.left["Gaussian"] for each in objects}
+            assert {1 - sum(expected)} == {each.remaining["Gaussian"] for each in objects}
     finally:
         shutil.rmtree(folder)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpboost import InvalidParameterError
-from dpboost.local import LPDTAggregator, LPDTPartition, MalformedReportError, MemoisedReports
+from dpboost.local import LPDTAggregator, LPDTPartition, MalformedReportError, MemoizedReports
 from dpboost.local.collection import HEADER_BYTES, ReportPlan
 from dpboost.local.memoised_reports import ReportFile
 from dpboost.privacy.randomness import Entropy
@@ -140,7 +140,7 @@ def test_a_file_of_made_up_bytes_holds_no_report(content):
         path.write_bytes(content)
         # What is too short to be a file of reports may be taken for an empty one.
         with suppress(InvalidParameterError):
-            MemoisedReports(partition("regression"), EPSILON, path=path)
+            MemoizedReports(partition("regression"), EPSILON, path=path)
             assert ReportFile(path).reports() == []
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_top_level_names():
     assert set(dpboost.__all__) == {
         "AssumedPublicWarning",
-        "BinHistograms",
+        "FeatureHistograms",
         "Booster",
         "Budget",
         "BudgetForecast",
@@ -68,7 +68,7 @@ def test_top_level_names():
         "UserObjectiveWarning",
         "__version__",
         "as_opendp_measurement",
-        "bin_histograms",
+        "feature_histograms",
         "check_constraints",
         "create_tree_digraph",
         "compact",

@@ -19,8 +19,8 @@ from dpboost import (
     DPTreeClassifier,
     DPTreeRegressor,
     Transcript,
-    bin_histograms,
     evaluate,
+    feature_histograms,
     refit_leaves,
     replay,
 )
@@ -191,7 +191,7 @@ def test_a_budget_with_holdout_evaluation_drift_and_refit(stopping, tmp_path):
     check(evaluate(model, budget=budget, fraction=0.1), tmp_path)
     groups = (np.where(X[:, 1] > 0, "up", "down"), ["up", "down"])
     check(evaluate(model, X, CLASSES, groups=groups, budget=budget, fraction=0.1), tmp_path)
-    check(bin_histograms(model, X, budget=budget, fraction=0.1), tmp_path)
+    check(feature_histograms(model, X, budget=budget, fraction=0.1), tmp_path)
     check(refit_leaves(model, X, CLASSES, budget=budget, fraction=0.1), tmp_path)
 
 

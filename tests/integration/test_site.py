@@ -149,11 +149,15 @@ def test_the_table_of_ranges_has_every_parameter_of_ours():
     import inspect
 
     import lightgbm
-    from parameter_ranges import rows
+    from parameter_ranges import EFFECTS, rows
 
+    from dpboost.recipes import ALGORITHMS
     from dpboost.recipes.recipe import DOMAINS
+    from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
-    listed = {name: (given, default) for name, given, default, _ in rows()}
+    listed = {name: (given, default) for name, given, default, *_ in rows()}
+    assert set(EFFECTS) == set(listed)
+    assert all(len(effect) >= 4 for line in rows() for effect in line[-2:])
     of_lightgbm = set(inspect.signature(lightgbm.LGBMClassifier.__init__).parameters)
     for estimator in (
         dpboost.DPBoostClassifier,
@@ -167,6 +171,15 @@ def test_the_table_of_ranges_has_every_parameter_of_ours():
     assert listed["reg_lambda"] == ("[1e-06, 1e+12]", "by the recipe")
     assert listed["max_bin"] == ("whole number, 2 to 255", "by the recipe")
     assert listed["hessian_share"][0] == "(0, 0.99]"
+    deepest = {
+        recipe: found[recipe].most_depth
+        for found in (ALGORITHMS, TREE_ALGORITHMS)
+        for recipe in found
+    }
+    others = {most for recipe, most in deepest.items() if recipe != "dp_topdown"}
+    assert listed["max_depth"][0] == (
+        f"whole number, 0 to {max(others)}; with dp_topdown 0 to {deepest['dp_topdown']}"
+    )
     assert listed["epsilon"][1] == "1.0"
     page = (DOCS / "reference" / "parameters.md").read_text(encoding="utf-8")
     assert "```{parameter-ranges}" in page

@@ -74,7 +74,7 @@ def test_a_budget_goes_on_where_it_was(folder, tmp_path):
     shutil.copy(folder / "stored.budget", path)
     budget = dpboost.Budget.load(path)
     assert (float(budget.epsilon), float(budget.delta), budget.table) == (2.0, 1e-6, "stored")
-    assert budget.left == {"Gaussian": Fraction(3, 4)}
+    assert budget.remaining == {"Gaussian": Fraction(3, 4)}
     X, y = table()
     model = dpboost.DPBoostRegressor(schema=schema(label_bounds=(0, 6)), n_estimators=2)
     with pytest.raises(dpboost.BudgetExceededError):

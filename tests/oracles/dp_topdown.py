@@ -133,7 +133,7 @@ def dp_topdown(
     error=0.1,
     leaf_share=0.5,
     decay=True,
-    least_gain=0.01,
+    min_gain=0.01,
 ):
     """Return a tree of Algorithm 1, whose depth has no cap.
 
@@ -157,7 +157,7 @@ def dp_topdown(
         Part of alpha for the leaves.
     decay : bool
         B(d) = 2^-d rather than 1 / M.
-    least_gain : float
+    min_gain : float
         A node whose noisy gain is not above is not pushed.
     """
     n, bits = len(y), splits.astype(int)
@@ -186,7 +186,7 @@ def dp_topdown(
             rows[child] = rows[node][bits[rows[node], h] == side]
             depth[child] = depth[node] + 1
             weight, (own, gain) = appraised(child)
-            if weight >= error / n_splits and gain > least_gain:
+            if weight >= error / n_splits and gain > min_gain:
                 heapq.heappush(queue, (-weight * gain, child, own))
         count += 2
     label = {}

@@ -54,7 +54,7 @@ def test_the_literal_topdown_is_best_first_cart_without_noise(numbers):
     cart = DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=13, random_state=0).fit(X, y)
     for private_split in (dp_topdown.SingleMachine(), dp_topdown.NoisyCounts()):
         tree = dp_topdown.dp_topdown(
-            splits, y, 2, INFINITE, private_split, random, n_splits=12, error=0.0, least_gain=0.0
+            splits, y, 2, INFINITE, private_split, random, n_splits=12, error=0.0, min_gain=0.0
         )
         assert (tree.predict(splits) == cart.predict(X)).mean() > 0.999
     assert max(tree.depth.values()) > 3

@@ -22,7 +22,7 @@ class PaperSet:
     Attributes
     ----------
     name : str
-        The paper's name, or with another ending that of a stand-in.
+        The paper's name, or with another ending that of a substitute.
     problem : str
         Name in `benchmarks.problems.ALL_PROBLEMS`.
     note : str
@@ -195,8 +195,10 @@ SETS: MappingProxyType[str, PaperSet] = MappingProxyType(
             PaperSet(
                 name="news20 for real-sim",
                 problem="news20",
-                note="news groups 1 to 10 against the others, words present or not, in the place "
-                "of real-sim: 15,935 rows and 62,061 columns",
+                note=(
+                    "news groups 1 to 10 against the others, words present or not, instead of "
+                    "real-sim: 15,935 rows and 62,061 columns"
+                ),
                 max_bin=2,
                 bounds=(0.0, 1.0),
                 folds=1,
@@ -250,7 +252,7 @@ SETS: MappingProxyType[str, PaperSet] = MappingProxyType(
     }
 )
 
-#: Sets that can be neither found nor downloaded on a machine without network: their stand-ins.
+#: Sets that can be neither found nor downloaded on a machine without network: their substitutes.
 CLASSIFICATION = (
     "adult",
     "cod-rna",

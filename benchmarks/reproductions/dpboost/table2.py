@@ -26,7 +26,7 @@ PUBLISHED = {
     "YearPredictionMSD": (0.38, 0.12),
     "synthetic_reg": (0.96, 0.36),
 }
-# The set of the paper that a stand-in is compared with.
+# The set of the paper that a substitute is compared with.
 _PAPERS_NAME = {"covtype, 92,962 rows": "covtype", "news20 for real-sim": "real-sim"}
 
 

@@ -1,7 +1,7 @@
 """Table 3: how many rows the gradient filter drops. Counts of rows are private: not for release.
 
 The figures are made from models that are evaluated on the published rows themselves, which are
-public here. A library that told them of private rows would break its guarantee.
+public here. A library that reported them of private rows would break its guarantee.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from dpboost.rows.site_queries import ImpurityBounds
 N_PARTIES = 5
 N_TEST = 2000
 _SMALL = 1.2
-SETTINGS = {"max_bin": 10, "least_rows": 10}
+SETTINGS = {"max_bin": 10, "min_rows": 10}
 
 PLAIN = "histograms"
 SAVING = "histograms, saving"

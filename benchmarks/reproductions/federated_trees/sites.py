@@ -97,7 +97,7 @@ class PooledRows:
 
 
 class HeldOutRows:
-    """Rows that trees are judged by, read once.
+    """Rows that trees are evaluated by, read once.
 
     Parameters
     ----------

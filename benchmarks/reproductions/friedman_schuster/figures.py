@@ -298,7 +298,7 @@ def whole_trees(figure: str, tree: int, repeat: int, size: Size) -> Iterator[Res
 
 
 def other_shapes(depth: int, n_values: int, tree: int, repeat: int, size: Size) -> Iterator[Result]:
-    """Trees of other depths, and attributes and classes of more values, as the text tells of."""
+    """Trees of other depths, and attributes and classes of more values, as in the text."""
     domain = Domain(n_values=n_values, n_classes=n_values)
     methods = {
         name: settings

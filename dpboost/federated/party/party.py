@@ -53,7 +53,7 @@ class Party:
         Private weights of the rows, clipped to the agreed bound; needed where the agreement says
         that rows are weighted, and refused where it does not.
     user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is; needed where the agreement protects persons, and refused where it
+        Whose row each one is; needed where the agreement protects individuals, and refused where it
         does not. Of each the rows that come first take part.
     folder : path, optional
         Where the records of all sessions are kept, on the holder's disk: with it a party that was
@@ -70,8 +70,8 @@ class Party:
 
     Privacy
     -------
-    The party runs the fit itself, on its own rows: nobody asks it anything. At each release its own
-    ledger books the charge, and its part of the sum leaves with a share of the noise and a mask
+    The party runs the fit itself, on its own rows: no one asks it anything. At each release its own
+    ledger records the charge, and its part of the sum leaves with a share of the noise and a mask
     that only goes away in the sum over all parties that are at the same step.
 
     Examples
@@ -177,7 +177,7 @@ class OwnRows:
 
     Privacy
     -------
-    Where persons are protected, the rows of each that come first take part.
+    Where individuals are protected, the rows of each that come first take part.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class OwnRows:
         return found.hexdigest()
 
     def deal(self, coins: RowCoins, n_folds: int) -> NDArray[np.int32]:
-        """Return the fold of each row that takes part, by secret coins of this party."""
+        """Return the fold of each row that takes part, by this party's secret random assignment."""
         return deal_folds(coins, n_folds, self._units, self._first_row)[self._all]
 
     def raw(self, agreement: Agreement, kept: NDArray[np.bool_] | None = None) -> RawRows:
@@ -256,7 +256,7 @@ class OwnRows:
     ) -> ScoredRows | PredictedRows:
         """Return predictions and labels; rows of labels that are not agreed take no part.
 
-        In a cross-validation ``folds`` says whose model judges each row that takes part.
+        In a cross-validation ``folds`` says whose model evaluates each row that takes part.
         """
         if agreement.digest in self._ready:
             ready: ScoredRows | PredictedRows = self._ready.pop(agreement.digest)

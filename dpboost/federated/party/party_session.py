@@ -4,8 +4,8 @@ What it sends is on disk before it leaves, and sent again as it was. Two files i
 agreement: ``session.log`` has the secrets of the session, and of each message what was sent and
 replied; ``charges.txt`` has a plain line for each charge, which needs neither rows nor this library
 to be read. Noise is drawn once: words that are on disk are the only ones that are ever sent for
-their step, and others are drawn anew from the system's secret source. So a folder that was restored
-as it was earlier gives independent noise.
+their step, and others are drawn again from the system's secret source. So a folder that was
+restored as it was earlier gives independent noise.
 """
 
 from __future__ import annotations
@@ -183,7 +183,9 @@ class PartySession(Session):
         try:
             masks.settle(present, least)
         except ValueError:
-            raise PartyRefusedError("The coordinator names others than have deposited.") from None
+            raise PartyRefusedError(
+                "The coordinator names other participants than have uploaded key shares."
+            ) from None
         unlock = self._exchange(
             Key(step, "endorsed"), digest, lambda: self._endorsed(digest, present), m.Unlock
         )
@@ -242,8 +244,8 @@ class PartySession(Session):
         known, body = self._record.sent[key]
         if known != digest:
             raise PartyRefusedError(
-                f"Step {key.step} is not the one for which words were sent before this party was "
-                "started again. It does not go on."
+                f"Step {key.step} is not the one for which messages were sent before this party "
+                "was restarted. The session ends."
             )
         if key in self._record.replies:
             return read(self._record.replies[key], expected, _REPLY)

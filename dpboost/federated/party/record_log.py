@@ -23,7 +23,7 @@ class RecordLog:
     """Records of bytes in the order in which they were written.
 
     A process that is killed while it writes leaves the beginning of a record. That one was not
-    used by anybody, and is taken off. Anything else that does not fit is damage, which may have
+    used by anyone, and is taken off. Anything else that does not fit is damage, which may have
     cost records that were used: it is an error.
     """
 

@@ -68,11 +68,11 @@ OBJECTIVE_PARAMETERS = (
 class AgreedFolds:
     """A cross-validation, which has a fit for each fold and one evaluation.
 
-    Each party deals its rows to folds once, by secret coins of its own. A row takes part in all
-    fits but that of its fold, and is judged by the model of that one: what it may cost in all of
-    them is the budget of the agreement, of which each has a part. ``part`` is what the terms of one
-    are about: the fit without the rows of this fold, or with ``n_folds`` the evaluation. It is None
-    in the agreement, which is on all of them.
+    Each party deals its rows to folds once, by secret random assignment of its own. A row takes
+    part in all fits but that of its fold, and is evaluated by the model of that one: what it may
+    cost in all of them is the budget of the agreement, of which each has a part. ``part`` is what
+    the terms of one are about: the fit without the rows of this fold, or with ``n_folds`` the
+    evaluation. It is None in the agreement, which is on all of them.
     """
 
     n_folds: int
@@ -127,11 +127,11 @@ class Agreement:
     delta : Fraction or float
         Probability of failure.
     rows_per_user : int, optional
-        Protects persons instead of rows: so many rows of each take part at a party, of which a
+        Protects individuals instead of rows: so many rows of each take part at a party, of which a
         party itself sees to it.
     parties_per_user : int
         At how many parties a person may have rows. That no person has rows at more is declared:
-        nobody can look.
+        no one can look.
     accountant : {"pure", "zCDP", "GDP"}
         Currency of the ledgers.
     neighbors : {"add_remove", "replace"}
@@ -169,7 +169,7 @@ class Agreement:
         The keys of the masks are then relayed unsigned, and the guarantee against the
         coordinator holds only where it follows the protocol (honest but curious).
     coordinator : str
-        Whom parties on a network connect to and nobody else: the name in the coordinator's
+        Whom parties on a network connect to and no one else: the name in the coordinator's
         certificate, or ``"sha256:"`` and the SHA-256 of the certificate.
     noise_seed : int, optional
         For tests and benchmarks: the shares of the noise add up to what one process would draw
@@ -433,7 +433,7 @@ def _learned(
     if callable(given.get("objective")):
         raise RefusedError(
             f"The 'objective' parameter of {owner} must be the name of one of LightGBM's "
-            "objectives: a function would have to be run by parties, which run nobody's code."
+            "objectives: parties run no code of others."
         )
     for name in _OF_NUMBERS:
         if task != "regression" and given.get(name) is not None:

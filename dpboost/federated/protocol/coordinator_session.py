@@ -101,7 +101,9 @@ class CoordinatorSession(Session):
             found = self._gather(keys["deposit"], m.Deposit, self._there, self._least)
             size = n_parties * ELEMENT_BYTES
             if any({len(each.own), len(each.pairs)} != {size} for each in found.values()):
-                raise PartyRefusedError("A deposit lacks the share of a party.", m.MALFORMED)
+                raise PartyRefusedError(
+                    "A key-share upload lacks the share of a party.", m.MALFORMED
+                )
             return m.Present(parties=tuple(found))
 
         roster = self._reply(keys["deposit"], m.Present, deposited, keep=True).parties

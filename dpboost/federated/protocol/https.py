@@ -1,7 +1,7 @@
 """A session over HTTPS: parties connect to the coordinator, and open no port themselves.
 
 Both sides show a certificate that one authority of theirs has signed. Parties accept the
-coordinator that the agreement names and nobody else; the coordinator accepts messages of a party
+coordinator that the agreement names and no one else; the coordinator accepts messages of a party
 from the certificate alone with which that party has signed its hello.
 """
 
@@ -87,8 +87,8 @@ def check_networked(agreement: Agreement) -> None:
     for name in ("identities", "coordinator"):
         if not getattr(agreement, name):
             raise InvalidParameterError(
-                f"The agreement must list {name!r} where parties are on a network: without them "
-                "anybody could take their place. Write another agreement."
+                f"The agreement must list {name!r} if parties are on a network: without them, "
+                "anyone could impersonate a party. Write another agreement."
             )
 
 
@@ -171,7 +171,7 @@ class HubServer:
 
 
 class _TlsServer(ThreadingHTTPServer):
-    """Shakes hands in the thread of the connection: a slow stranger keeps nobody waiting."""
+    """Shakes hands in the thread of the connection: a slow client keeps no one waiting."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -334,8 +334,8 @@ class HttpsLink:
                     raise self._stranger(error.verify_message) from None
                 if time.monotonic() > deadline:
                     raise PartyLostError(
-                        f"The coordinator at {self._host}:{self._port} does not answer. What was "
-                        "charged stays charged; started again, this party goes on."
+                        f"The coordinator at {self._host}:{self._port} does not answer. All "
+                        "charges remain. Start this party again to resume the session."
                     ) from None
                 time.sleep(_PAUSE)
                 continue

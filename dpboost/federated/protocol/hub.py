@@ -1,6 +1,6 @@
 """Where the messages of a session come together: parties post, one coordinator replies to all.
 
-Each party sends one message for a key and waits for the reply, which is the same for all. Nobody
+Each party sends one message for a key and waits for the reply, which is the same for all. No one
 asks a party anything. The same message again gets the same reply, so that connections may break
 and processes start again.
 """
@@ -40,8 +40,8 @@ class SessionEndedError(PartyRefusedError):
 
     def __init__(self, ended: Ended) -> None:
         super().__init__(
-            f"The session has ended at step {ended.step}: {ended.code}. What was charged stays "
-            "charged; the coordinator's own message says more.",
+            f"The session has ended at step {ended.step}: {ended.code}. All charges remain; see "
+            "the message of the coordinator.",
             ended.code,
         )
 
@@ -62,7 +62,7 @@ class Hub:
     Parameters
     ----------
     path : path, optional
-        A file that keeps replies before anybody gets them, so that another process goes on with
+        A file that keeps replies before anyone gets them, so that another process goes on with
         the session. In this process alone without one.
 
     Raises
@@ -149,7 +149,7 @@ class Hub:
             lost = sorted(set(expected) - set(found))
             failed = sorted(self._failed & set(lost))
         names = ", ".join(map(str, lost))
-        why = "have ended with an error, which their own logs tell" if failed else "do not answer"
+        why = "have ended with an error, which is in their logs" if failed else "do not answer"
         raise PartyLostError(
             f"Parties {names} {why} ({key.kind!r} of step {key.step}): {len(found)} are left, and "
             f"{least} are needed. The session ends. What was released stays charged."

@@ -165,7 +165,7 @@ class Endorsed(_FromParty):
 
 @dataclass(frozen=True, kw_only=True)
 class Unlocked(_FromParty):
-    """What takes the locks off one share of every party that has deposited: random bytes.
+    """What takes the locks off one share of every party that has uploaded key shares: random bytes.
 
     For one that is present, of the key of its own mask; for another one, of the key to the masks
     that it has in common with the others.
@@ -198,7 +198,7 @@ class Roster(Message):
 
 @dataclass(frozen=True, kw_only=True)
 class Present(Message):
-    """The parties that have deposited keys for a step, and then those whose words have arrived."""
+    """The parties that have uploaded key shares for a step, then those whose words have arrived."""
 
     parties: tuple[int, ...]
 

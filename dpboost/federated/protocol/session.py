@@ -100,14 +100,14 @@ class Session(ABC):
 
     @property
     def losses(self) -> dict[str, Any]:
-        """Say in the report whom a release went on without, where somebody may be lost."""
+        """Say in the report whom a release went on without, where someone may be lost."""
         if not self.agreement.dropouts:
             return {}
         n_parties = self.agreement.n_parties
         return {"fewest parties in a release": f"{self._fewest} of {n_parties}"}
 
     def fetch(self, drawn: Drawn, draw: Draw, *, each: bool) -> list[NDArray[Any]]:
-        """Return the outcomes of booked releases, in one exchange."""
+        """Return the outcomes of recorded releases, in one exchange."""
         self._step += 1
         digest = self._steps.step(drawn, honest=self.agreement.honest, each=each)
         if each:
@@ -171,7 +171,7 @@ class Session(ABC):
     def _has_signed(
         self, index: int, signature: bytes, digest: bytes, present: tuple[int, ...]
     ) -> bool:
-        """Return whether a party has signed who is present; without identities nobody does."""
+        """Return whether a party has signed who is present; without identities no one does."""
         try:
             if self.agreement.identities:
                 content = statement(digest, present)
@@ -201,7 +201,7 @@ class Holder:
             check_shared(mechanism)
 
     def fetch(self, drawn: Drawn, draw: Draw) -> list[NDArray[Any]]:
-        """Return the outcome of each booked release."""
+        """Return the outcome of each recorded release."""
         return self._session.fetch(drawn, draw, each=self._each)
 
 

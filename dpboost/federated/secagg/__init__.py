@@ -1,1 +1,1 @@
-"""Sums of which nobody sees a summand."""
+"""Sums of which no one sees a summand."""

@@ -119,7 +119,7 @@ class PairwiseMasks:
     Privacy
     -------
     Masks of all parties for the same nonce add up to zero modulo 2^64. As long as one other party
-    keeps its secrets, a mask is as good as uniform for anybody else (ChaCha20 under a key that is
+    keeps its secrets, a mask is as good as uniform for anyone else (ChaCha20 under a key that is
     used for one array).
     """
 

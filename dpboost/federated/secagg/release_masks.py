@@ -1,13 +1,14 @@
 """A party's masks for one step, of which others hold shares.
 
 Beside the masks that it has in common with each other party, a party adds one of its own. Before
-its words leave, it deposits shares of two keys: that of its own mask, and one that opens the keys
+its words leave, it uploads shares of two keys: that of its own mask, and one that opens the keys
 of the masks in common, for this step alone. Once it is known whose words have arrived, every party
-that is present unlocks, for each party that has deposited, a share of one of the two: of the first
-for one that is present, of the second for one that is missing. ``threshold`` parties are enough.
+that is present unlocks, for each party that has uploaded key shares, a share of one of the two: of
+the first for one that is present, of the second for one that is missing. ``threshold`` parties are
+enough.
 
 Bonawitz et al., Practical Secure Aggregation for Privacy-Preserving Machine Learning, CCS 2017,
-with keys of one step in the place of a key of the session, and with locks in the place of
+with keys of one step instead of a key of the session, and with locks instead of
 messages: a share is hidden by a number that the two parties derive from what they have in common,
 so that no share has to be delivered. Where identities are agreed, every party first signs who is
 present, and unlocks nothing before it has seen that ``threshold`` parties have signed the same
@@ -52,14 +53,14 @@ class SealError(ValueError):
 
 
 class ReleaseMasks:
-    """The masks of a party for one step, and what it tells of them.
+    """The masks of a party for one step, and what it sends about them.
 
     Its name is of this session, and different for each of its steps. The seed is fresh secret
-    bytes, on the party's disk before the deposit leaves, which is sent before the words.
+    bytes, on the party's disk before the key-share upload leaves, which is sent before the words.
 
     Privacy
     -------
-    Both keys follow from the seed, which is random and for this step alone; so are, to whoever
+    Both keys follow from the seed, which is random and for this step alone; so are, to anyone who
     lacks the secrets of two parties, the numbers that are derived from them. One of the two keys
     of another party is unlocked, for one set of parties, and never the other one.
     """
@@ -100,7 +101,7 @@ class ReleaseMasks:
         )
 
     def bind(self, roster: tuple[int, ...], digest: bytes) -> None:
-        """Take the masks for one step among the parties that have deposited, once."""
+        """Take the masks for one step among the parties that have uploaded key shares, once."""
         if self._roster is not None:
             raise RuntimeError("Masks hide one step and no more.")
         self._roster, self._digest = roster, among(digest, roster)
@@ -119,7 +120,7 @@ class ReleaseMasks:
         """Take note of who is present, once for a step.
 
         ValueError if the party is not among them, or they are too few, or some of them have not
-        deposited, or others were named before.
+        uploaded key shares, or others were named before.
         """
         if self._roster is None or self._index not in present:
             raise ValueError("present")
@@ -130,7 +131,7 @@ class ReleaseMasks:
         self._present = present
 
     def unlock(self) -> bytes:
-        """Return what opens this party's share of one key of every party of the roster."""
+        """Return what opens this party's share of one key of every party of the participants."""
         assert self._roster is not None
         assert self._present is not None
         kinds = ((other, OWN if other in self._present else PAIRS) for other in self._roster)
@@ -161,7 +162,7 @@ class ReleaseMasks:
 
 
 def among(digest: bytes, roster: Sequence[int]) -> bytes:
-    """Return what masks are keyed by: a step, and the parties that have deposited for it."""
+    """Return the key of masks: a step, and the parties that have uploaded key shares for it."""
     numbers = b"".join(index.to_bytes(4, "big") for index in roster)
     return hashlib.sha256(_ROSTER + digest + numbers).digest()
 

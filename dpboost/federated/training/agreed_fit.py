@@ -274,7 +274,7 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
     }
     if agreement.init_model is not None:
         found["continues"] = (
-            "a model text of the agreement: what its training has told adds to these numbers"
+            "a model text of the agreement: the budget of its training adds to these numbers"
         )
     most = n_parties - agreement.dropouts - 1
     if agreement.dropouts:
@@ -283,7 +283,7 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
             "parties take its masks off"
         )
         found["surplus noise"] = (
-            f"variance {n_parties / honest:.4g} times what is charged while nobody is lost, "
+            f"variance {n_parties / honest:.4g} times the charge without a lost party, "
             f"{(most + 1) / honest:.4g} times with {agreement.dropouts} lost"
         )
     counts = {1, agreement.colluding, agreement.colluding + 1, most} - {0}

@@ -107,7 +107,7 @@ def _run(session: Session, rows: Any, *, show_progress: bool = False) -> Result:
 def _cross_validate(
     session: Session, rows: Any, n_folds: int
 ) -> tuple[tuple[FittedModel, ...], Evaluation]:
-    """Fit without each fold, and judge each row by the model of its own."""
+    """Fit without each fold, and evaluate each row by the model of its own."""
     agreement = session.agreement
     coins = session.open_ledger(agreement).row_coins()
     folds = None if rows is None else rows.deal(coins, n_folds)

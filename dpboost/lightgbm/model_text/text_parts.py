@@ -15,7 +15,7 @@ def text_parts(text: str) -> tuple[str, list[str], str]:
 
 
 def text_of_parts(head: str, blocks: Sequence[str], tail: str) -> str:
-    """Put parts together: trees are numbered anew, and the header has their sizes."""
+    """Put parts together: trees are numbered again, and the header has their sizes."""
     numbered = [
         re.sub(r"^Tree=\d+", f"Tree={number}", block) for number, block in enumerate(blocks)
     ]

@@ -32,7 +32,7 @@ class Sensitivity:
     reason : str
         The proof in one line, for the report.
     coordinates : int or None
-        At most this many entries of the array change; None where nobody counted. Only accounting
+        At most this many entries of the array change; None where no one counted. Only accounting
         by Gaussian differential privacy asks for it, and takes the size of the array for None.
     added : int or None
         Where ``constant`` is for the replace relation: what one added or removed row moves, as a
@@ -56,7 +56,7 @@ class Sensitivity:
 
     @classmethod
     def listed(cls, line: Mapping[str, Any]) -> Sensitivity:
-        """Return the bound that a line of a certificate lists, proved by whoever listed it."""
+        """Return the bound that a line of a certificate lists, proved by anyone who listed it."""
         return cls(line["norm"], line["constant"], "as listed", line["coordinates"], line["added"])
 
 
@@ -107,7 +107,7 @@ class ContributionBound:
 
     Privacy
     -------
-    A public promise about every possible row. Whoever makes the vector keeps it by clipping.
+    A public promise about every possible row. Anyone who makes the vector keeps it by clipping.
     """
 
     l1: int

@@ -7,7 +7,7 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
 * a depth is processed at once: its nodes are disjoint, so the order makes no difference;
 * the exponential mechanism divides by the range of the monotone scores, half of what the paper
   takes (``privacy.impurities``);
-* information gain is clipped by the released size of the node, in the place of a bound on the
+* information gain is clipped by the released size of the node, instead of a bound on the
   size of the table, which would have to be true;
 * numeric features have the cells of a public grid of at most 255 equal bins, over which the
   exponential mechanism of DiffPC4.5 draws. The paper draws from the ranges between the values of

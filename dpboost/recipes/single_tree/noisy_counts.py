@@ -80,7 +80,7 @@ class SummedTopDown:
     leaf_share : Fraction
         Part of the budget for the leaves.
     n_splits : int
-    target_error, least_gain : float
+    target_error, min_gain : float
         Tests on released numbers.
     max_rows : int or None
         Declared.
@@ -97,7 +97,7 @@ class SummedTopDown:
     leaf_share: Fraction
     n_splits: int
     target_error: float
-    least_gain: float
+    min_gain: float
     max_rows: int | None
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
@@ -150,7 +150,7 @@ class SummedTopDown:
         )
         # A count that is wrong by a row moves a gain by about a row of the node.
         margin = GAIN_MARGIN * found.noise_stddev / own[large]
-        good = found.gains > self.least_gain - margin
+        good = found.gains > self.min_gain - margin
         chosen = found.chosen[good]
         feature = rows.candidates.features_of(chosen)
         return Splits(
@@ -178,7 +178,7 @@ def _build(setting: Setting, finder: SplitFinder) -> SingleTree:
         leaf_share=Fraction(str(hyper.leaf_share)) if hyper.max_depth else Fraction(1),
         n_splits=hyper.n_splits,
         target_error=hyper.target_error,
-        least_gain=hyper.least_gain,
+        min_gain=hyper.min_gain,
         max_rows=setting.facts.max_rows,
     )
     return counted_tree(setting, learner, Candidates.of(setting.binner))

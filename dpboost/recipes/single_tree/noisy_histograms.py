@@ -70,7 +70,7 @@ class HistogramParameters(Parameters):
     criterion: str = "gini"
     max_bin: int = 10
     leaf_share: float = 0.5
-    least_rows: int = 10
+    min_rows: int = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ class WholeHistograms:
     max_depth : int
     leaf_share : Fraction
         Part of the budget for the leaves; the levels share the rest equally.
-    least_rows : int
+    min_rows : int
         Nodes of fewer rows by all of their histograms stay leaves.
 
     Privacy
@@ -102,7 +102,7 @@ class WholeHistograms:
     measure: Impurity
     max_depth: int
     leaf_share: Fraction
-    least_rows: int
+    min_rows: int
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
@@ -123,7 +123,7 @@ class WholeHistograms:
                 candidates,
                 lambda left, right: split_purity(self.measure, left, right),
             )
-            go = worth_splitting(sums, self.least_rows) & (purity > -np.inf)
+            go = worth_splitting(sums, self.min_rows) & (purity > -np.inf)
             return splits_of(candidates, nodes[go], chosen[go])
 
         growing = grow(propose_splits, rows.split, DepthWise())
@@ -140,7 +140,7 @@ def build_histograms(setting: Setting) -> SingleTree:
         measure=CRITERIA[hyper.criterion],
         max_depth=hyper.max_depth,
         leaf_share=Fraction(str(hyper.leaf_share)),
-        least_rows=hyper.least_rows,
+        min_rows=hyper.min_rows,
     )
     return counted_tree(setting, learner, Candidates.of(setting.binner))
 
@@ -152,7 +152,7 @@ def build_saving(setting: Setting) -> SingleTree:
         max_depth=hyper.max_depth,
         leaf_share=Fraction(str(hyper.leaf_share)),
         bounds_share=Fraction(str(hyper.bounds_share)),
-        least_rows=hyper.least_rows,
+        min_rows=hyper.min_rows,
     )
     return counted_tree(setting, learner, Candidates.of(setting.binner))
 

@@ -13,7 +13,7 @@ SCHEMA = {"bounds": {0: (0, 1), 1: (0, 1)}, "label_bounds": (0, 1)}
 
 
 def test_its_tuner_runs_private_fits():
-    """`flaml.tune.run`: each trial is a fit, judged on public rows"""
+    """`flaml.tune.run`: each trial is a fit, evaluated on public rows"""
 
     def error(config):
         model = DPBoostRegressor(

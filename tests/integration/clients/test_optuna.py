@@ -13,7 +13,7 @@ SCHEMA = {"bounds": {0: (0, 1), 1: (0, 1)}, "label_bounds": (0, 1)}
 
 
 def test_a_study_on_public_rows_spends_one_budget():
-    """`study.optimize`: each trial is a fit, paid from one `Budget`, judged on public rows"""
+    """`study.optimize`: each trial is a fit, charged to one `Budget`, evaluated on public rows"""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     budget = Budget(epsilon=3, delta=1e-6)
 

@@ -75,7 +75,7 @@ def test_five_fits_at_a_fifth_cost_exactly_the_whole(rows) -> None:
     reports = [
         regressor().fit(*rows, budget=budget, fraction=0.2).privacy_report_ for _ in range(5)
     ]
-    assert budget.left == {"Gaussian": 0}
+    assert budget.remaining == {"Gaussian": 0}
     capacity = GDPAccountant().capacity(Fraction(1), Fraction(8, 10**6))
     assert sum(report.capacity for report in reports) == capacity
     assert sum(report.spent for report in reports) <= capacity
@@ -88,7 +88,7 @@ def test_ten_tenths_of_a_float_are_the_whole(rows) -> None:
     budget = Budget(epsilon=1, delta=0)
     for _ in range(10):
         tree().fit(rows[0], rows[1] > 0, budget=budget, fraction=0.1)
-    assert budget.left == {"pure": 0}
+    assert budget.remaining == {"pure": 0}
     with pytest.raises(BudgetExceededError):
         tree().fit(rows[0], rows[1] > 0, budget=budget, fraction=1e-3)
 
@@ -102,7 +102,7 @@ def test_a_refused_fit_draws_and_records_nothing(rows, monkeypatch) -> None:
     with pytest.raises(BudgetExceededError):
         regressor().fit(*rows, budget=budget, fraction=0.4)
     assert drawn == []
-    assert budget.left == {"Gaussian": Fraction(3, 10)}
+    assert budget.remaining == {"Gaussian": Fraction(3, 10)}
 
 
 def test_the_line_is_booked_before_the_first_draw(rows, monkeypatch) -> None:
@@ -110,14 +110,14 @@ def test_the_line_is_booked_before_the_first_draw(rows, monkeypatch) -> None:
     left = []
 
     def draw(*arguments: object) -> None:
-        left.append(budget.left["Gaussian"])
+        left.append(budget.remaining["Gaussian"])
         raise _StopError
 
     monkeypatch.setattr(Ledger, "_draw", draw)
     with pytest.raises(_StopError):
         regressor().fit(*rows, budget=budget, fraction=0.2)
     assert left == [1 - FIFTH]
-    assert budget.left == {"Gaussian": 1 - FIFTH}
+    assert budget.remaining == {"Gaussian": 1 - FIFTH}
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_the_two_accounts_are_kept_apart(rows) -> None:
     budget = Budget(epsilon=1, delta=1e-5, pure_epsilon=0.25)
     with budget:
         tree().fit(rows[0], rows[1] > 0, fraction=1)
-        assert budget.left == {"pure": 0, "Gaussian": 1}
+        assert budget.remaining == {"pure": 0, "Gaussian": 1}
         assert budget.epsilon_spent == 0.25
         report = regressor().fit(*rows, fraction=1).privacy_report_
     capacity = GDPAccountant().capacity(Fraction(3, 4), Fraction(8, 10**6))
@@ -217,9 +217,9 @@ def test_an_account_that_is_not_there_is_named(rows, terms, model, cure) -> None
 
 def test_costs_of_two_measures_do_not_share_an_account() -> None:
     budget = gaussian()
-    budget.book("a", "mu squared", FIFTH)
+    budget.reserve("a", "mu squared", FIFTH)
     with pytest.raises(InvalidParameterError, match="mu squared, and this recipe in rho"):
-        budget.book("b", "rho", FIFTH)
+        budget.reserve("b", "rho", FIFTH)
     assert len(budget.lines) == 1
 
 
@@ -252,16 +252,16 @@ def test_stability_histograms_stay_inside_what_is_set_aside(
         failures.append(entry.charge.delta)
 
     monkeypatch.setattr(Ledger, "_book", watched)
-    for name in budget.left:
+    for name in budget.remaining:
         for _ in range(2):
             given = {"categorical_feature": [2]} if name == "Gaussian" else {}
             models[name].fit(X, y, budget=budget, fraction=0.5, **given)
             assert "class labels" in models[name].privacy_report_.facts["learned"]
     lists = {"pure": 1, "Gaussian": 2}
     share = budget.failure_delta(Fraction(1, 2)) / 2
-    assert sum(failures) == sum(2 * lists[name] * share for name in budget.left)
+    assert sum(failures) == sum(2 * lists[name] * share for name in budget.remaining)
     conversion = Fraction(0) if pure_epsilon == 16 else Fraction(8, 1000)
-    assert len(budget.left) * 4 * share + conversion == budget.delta
+    assert len(budget.remaining) * 4 * share + conversion == budget.delta
 
 
 def test_a_third_histogram_leaves_no_capacity() -> None:
@@ -298,7 +298,7 @@ def overspent(budget: Budget, X: np.ndarray, y: np.ndarray) -> bool:
 def test_fits_that_fail_are_not_refunded(rows) -> None:
     budget = gaussian()
     assert not overspent(budget, *rows)
-    assert budget.left == {"Gaussian": 0}
+    assert budget.remaining == {"Gaussian": 0}
     assert len(budget.lines) == 5
 
 
@@ -328,7 +328,7 @@ def test_inside_a_block_every_fit_says_its_fraction(rows) -> None:
             dpboost.cv({}, dpboost.Dataset(*rows))
         with pytest.raises(InvalidParameterError, match="records nothing in a dpboost.Budget"):
             dpboost.LPDTRegressor().fit(*rows)
-    assert budget.left == {"Gaussian": Fraction(1, 2)}
+    assert budget.remaining == {"Gaussian": Fraction(1, 2)}
     with pytest.raises(InvalidParameterError, match="one of a budget"):
         regressor().fit(*rows, fraction=0.5)
 
@@ -386,7 +386,7 @@ def test_a_search_pays_for_every_fit(rows) -> None:
         warnings.simplefilter("ignore")
         with gaussian() as budget:
             search.fit(*rows, fraction=FIFTH)
-    assert budget.left == {"Gaussian": 0}
+    assert budget.remaining == {"Gaussian": 0}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes fork on Unix alone")
@@ -397,7 +397,7 @@ def test_other_processes_are_refused(rows) -> None:
 
     def child() -> None:
         for use in (
-            lambda: budget.book("a", "mu squared", FIFTH),
+            lambda: budget.reserve("a", "mu squared", FIFTH),
             lambda: regressor().fit(*rows, budget=budget, fraction=FIFTH),
             lambda: budget.save("nowhere"),
             budget.__enter__,
@@ -413,7 +413,7 @@ def test_other_processes_are_refused(rows) -> None:
     messages = list(iter(queue.get, "end"))
     process.join()
     assert len(messages) == 4
-    assert all("works in the process that opened it" in message for message in messages)
+    assert all("is usable only in the process that opened it" in message for message in messages)
 
 
 def test_threads_share_a_budget_exactly() -> None:
@@ -423,7 +423,7 @@ def test_threads_share_a_budget_exactly() -> None:
     def take() -> None:
         for _ in range(20):
             try:
-                budget.book("fit", "mu squared", Fraction(1, 100))
+                budget.reserve("fit", "mu squared", Fraction(1, 100))
             except BudgetExceededError:
                 refused.append(1)
 
@@ -432,7 +432,7 @@ def test_threads_share_a_budget_exactly() -> None:
         helper.start()
     for helper in helpers:
         helper.join()
-    assert budget.left == {"Gaussian": 0}
+    assert budget.remaining == {"Gaussian": 0}
     assert len(refused) == 60
 
 
@@ -534,11 +534,11 @@ def test_a_budget_goes_on_in_its_file(rows, tmp_path) -> None:
     tree(neighbors="replace").fit(rows[0], rows[1] > 0, budget=budget, fraction=0.3)
     again = Budget.load(path)
     assert str(again) == str(budget)
-    assert again.left == {"pure": FIFTH, "Gaussian": 1}
+    assert again.remaining == {"pure": FIFTH, "Gaussian": 1}
     assert (again.epsilon, again.pure_epsilon) == (Fraction(1, 3), Fraction(1, 10))
     # Both write to one file, and each sees what the other took.
-    again.book("elsewhere", "epsilon", FIFTH)
-    assert budget.left["pure"] == 0
+    again.reserve("elsewhere", "epsilon", FIFTH)
+    assert budget.remaining["pure"] == 0
     with pytest.raises(BudgetExceededError):
         tree(neighbors="replace").fit(rows[0], rows[1] > 0, budget=budget, fraction=0.1)
 
@@ -550,7 +550,7 @@ def test_the_line_is_on_disk_before_the_first_draw(rows, tmp_path, monkeypatch) 
     seen = []
 
     def draw(*arguments: object) -> None:
-        seen.append(Budget.load(path).left["Gaussian"])
+        seen.append(Budget.load(path).remaining["Gaussian"])
         raise _StopError
 
     monkeypatch.setattr(Ledger, "_draw", draw)
@@ -575,13 +575,13 @@ def test_without_its_file_a_budget_pays_nothing(tmp_path) -> None:
     path = tmp_path / "budget"
     budget = gaussian()
     budget.save(path)
-    budget.book("fit", "mu squared", FIFTH)
+    budget.reserve("fit", "mu squared", FIFTH)
     path.rename(tmp_path / "gone")
     with pytest.raises(InvalidParameterError, match="is not there: it was deleted or moved"):
-        budget.book("fit", "mu squared", FIFTH)
+        budget.reserve("fit", "mu squared", FIFTH)
     gaussian().save(path)
     with pytest.raises(InvalidParameterError, match="has lost lines"):
-        budget.book("fit", "mu squared", FIFTH)
+        budget.reserve("fit", "mu squared", FIFTH)
 
 
 @pytest.mark.parametrize(
@@ -602,7 +602,7 @@ def test_files_of_something_else_are_refused(tmp_path, break_file) -> None:
     path = tmp_path / "budget"
     budget = gaussian()
     budget.save(path)
-    budget.book("fit", "mu squared", FIFTH)
+    budget.reserve("fit", "mu squared", FIFTH)
     break_file(path)
     with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load"):
         Budget.load(path)
@@ -662,20 +662,20 @@ CLOSINGS = {
 def test_a_line_is_closed_once_and_by_no_more_than_it_had(tmp_path) -> None:
     budget = gaussian()
     budget.save(tmp_path / "budget")
-    position = budget.book("fit", "mu squared", FIFTH)
-    budget.book("fit", "mu squared", FIFTH)  # alike, but another one
+    position = budget.reserve("fit", "mu squared", FIFTH)
+    budget.reserve("fit", "mu squared", FIFTH)  # alike, but another one
     budget.close(position, FIFTH / 2)
-    assert budget.left == {"Gaussian": 1 - 3 * FIFTH / 2}
+    assert budget.remaining == {"Gaussian": 1 - 3 * FIFTH / 2}
     for fraction in (FIFTH / 4, 0):
         with pytest.raises(ValueError, match="closes another one"):
             budget.close(position, Fraction(fraction))
     again = Budget.load(tmp_path / "budget")
-    assert again.left == budget.left
+    assert again.remaining == budget.remaining
     assert len(again.lines) == 3
     # What is free again can be booked, and no more than that.
-    budget.book("fit", "mu squared", 1 - 3 * FIFTH / 2)
+    budget.reserve("fit", "mu squared", 1 - 3 * FIFTH / 2)
     with pytest.raises(BudgetExceededError):
-        budget.book("fit", "mu squared", Fraction(1, 10**6))
+        budget.reserve("fit", "mu squared", Fraction(1, 10**6))
 
 
 @pytest.mark.parametrize("other", CLOSINGS.values(), ids=list(CLOSINGS))
@@ -690,7 +690,7 @@ def test_a_closing_line_has_to_fit(other) -> None:
 def test_a_file_whose_closing_line_does_not_fit_is_refused(tmp_path) -> None:
     budget = gaussian()
     budget.save(tmp_path / "budget")
-    budget.close(budget.book("fit", "mu squared", FIFTH), FIFTH / 2)
+    budget.close(budget.reserve("fit", "mu squared", FIFTH), FIFTH / 2)
     change(tmp_path / "budget", "UPDATE lines SET fraction = '1/2' WHERE closes = 0")
     with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load"):
         Budget.load(tmp_path / "budget")
@@ -703,7 +703,7 @@ def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
     north, south = budget.disjoint("north"), budget.disjoint("south")
     first = regressor().fit(X[:200], y[:200], budget=north, fraction=0.7)
     regressor().fit(X[200:], y[200:], budget=south, fraction=0.6)
-    assert budget.left == {"Gaussian": Fraction(3, 10)}
+    assert budget.remaining == {"Gaussian": Fraction(3, 10)}
     assert "'north' of its disjoint tables" in str(first.privacy_report_.facts["budget"])
     regressor().fit(*rows, budget=budget, fraction=0.2)
     with pytest.raises(BudgetExceededError):
@@ -711,7 +711,7 @@ def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
     regressor().fit(X[200:], y[200:], budget=south, fraction=0.2)
     again = Budget.load(tmp_path / "records")
     assert again.lines == budget.lines
-    assert again.left == budget.left == {"Gaussian": 0}
+    assert again.remaining == budget.remaining == {"Gaussian": 0}
     with pytest.raises(InvalidParameterError, match="'table'"):
         budget.disjoint("")
 
@@ -723,7 +723,7 @@ def test_a_replaced_row_may_change_tables(tmp_path) -> None:
             divide("north")
     # Lines of tables under this relation would count less than they cost.
     budget.save(tmp_path / "budget")
-    budget.book("fit", "mu squared", FIFTH, (("tables", "north"),))
+    budget.reserve("fit", "mu squared", FIFTH, (("tables", "north"),))
     with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load.*two tables"):
         Budget.load(tmp_path / "budget")
 
@@ -737,5 +737,5 @@ def test_train_takes_its_part(rows) -> None:
         dpboost.train(params, dpboost.Dataset(*rows), 2, fraction=0.25)
         with pytest.raises(InvalidParameterError, match="needs the 'fraction'"):
             dpboost.train(params, dpboost.Dataset(*rows), 2)
-    assert budget.left == {"Gaussian": Fraction(1, 2)}
+    assert budget.remaining == {"Gaussian": Fraction(1, 2)}
     assert [line.what for line in budget.lines] == ["DPBoostRegressor"] * 2

@@ -56,7 +56,7 @@ def as_user(*paths: Path) -> Iterator[None]:
 def opened(folder: Path) -> tuple[Budget, Path]:
     budget = Budget(epsilon=1, delta=1e-5, table="hospital")
     budget.save(folder / "the.budget")
-    budget.book("fit", "mu squared", FIFTH)
+    budget.reserve("fit", "mu squared", FIFTH)
     return budget, folder / "the.budget"
 
 
@@ -70,7 +70,7 @@ def refused(budget: Budget, path: Path, message: str, monkeypatch) -> None:
     with pytest.raises(InvalidParameterError, match=pattern):
         model.fit(X, X[:, 0], budget=budget, fraction=FIFTH)
     with pytest.raises(InvalidParameterError, match=pattern):
-        budget.book("fit", "mu squared", FIFTH)
+        budget.reserve("fit", "mu squared", FIFTH)
     with pytest.raises(InvalidParameterError, match=pattern):
         budget.close(0, FIFTH / 2)
     assert drawn == []
@@ -146,7 +146,7 @@ def test_a_file_that_breaks_while_it_is_open_stops_its_fits(
     break_file(path)
     refused(budget, path, message, monkeypatch)
     unreadable(path, message)
-    for read in (lambda: budget.lines, lambda: budget.left, lambda: str(budget)):
+    for read in (lambda: budget.lines, lambda: budget.remaining, lambda: str(budget)):
         with pytest.raises(InvalidParameterError, match=message):
             read()
 
@@ -157,7 +157,7 @@ def test_a_file_that_may_only_be_read_is_read(folder, monkeypatch) -> None:
     path.chmod(0o444)
     with as_user(folder, path):
         refused(budget, path, "may not both read and write.*chmod u.rw", monkeypatch)
-        assert Budget.load(path).left == {"Gaussian": 1 - FIFTH}
+        assert Budget.load(path).remaining == {"Gaussian": 1 - FIFTH}
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="users of Unix")
@@ -190,8 +190,8 @@ def test_a_file_that_another_process_holds_is_named(folder, monkeypatch) -> None
     unreadable(path, "another process has kept locked")
     other.execute("ROLLBACK")
     other.close()
-    budget.book("fit", "mu squared", FIFTH)
-    assert Budget.load(path).left == budget.left == {"Gaussian": 1 - 2 * FIFTH}
+    budget.reserve("fit", "mu squared", FIFTH)
+    assert Budget.load(path).remaining == budget.remaining == {"Gaussian": 1 - 2 * FIFTH}
 
 
 def test_a_full_disk_is_named_and_a_new_file_is_taken_away(folder, monkeypatch) -> None:
@@ -208,9 +208,9 @@ def test_a_full_disk_is_named_and_a_new_file_is_taken_away(folder, monkeypatch) 
         return connect(*arguments, factory=Full, **options)
 
     monkeypatch.setattr(sqlite3, "connect", full)
-    with pytest.raises(InvalidParameterError, match="'budget' .*disk is full.*Look at the disk"):
-        budget.book("fit", "mu squared", FIFTH)
-    assert budget.left == {"Gaussian": 1 - FIFTH}
+    with pytest.raises(InvalidParameterError, match="'budget' .*disk is full.*Check the disk"):
+        budget.reserve("fit", "mu squared", FIFTH)
+    assert budget.remaining == {"Gaussian": 1 - FIFTH}
     other = Budget(epsilon=1, delta=1e-5)
     with pytest.raises(InvalidParameterError, match="'path' .*Budget.save.*disk is full"):
         other.save(folder / "other")
@@ -236,9 +236,9 @@ if os.name == "posix":  # Windows has names of Unicode alone, and none with thes
 def test_names_of_files_are_taken_as_they_are(folder, name) -> None:
     budget = Budget(epsilon=1, delta=1e-5)
     budget.save(folder / name)
-    budget.book("fit", "mu squared", FIFTH)
+    budget.reserve("fit", "mu squared", FIFTH)
     assert [each.name for each in folder.iterdir()] == [name]
-    assert Budget.load(folder / name).left == {"Gaussian": 1 - FIFTH}
+    assert Budget.load(folder / name).remaining == {"Gaussian": 1 - FIFTH}
 
 
 def test_a_folder_that_is_not_there_is_named(folder) -> None:

@@ -145,16 +145,16 @@ def takes_epsilon_for_mu(monkeypatch):
 def forgets_who_comes_first(monkeypatch):
     # Each charge is checked against an empty budget.
     monkeypatch.setattr(Budget, "lines", property(lambda own: ()))
-    book = Budget.book
+    reserve = Budget.reserve
 
     def alone_in_it(self, *given, **more):
         if len(self._records.lines) >= 6:
             raise BudgetExceededError
         kept, self._records.lines = self._records.lines, []
-        book(self, *given, **more)
+        reserve(self, *given, **more)
         self._records.lines = [*kept, *self._records.lines]
 
-    monkeypatch.setattr(Budget, "book", alone_in_it)
+    monkeypatch.setattr(Budget, "reserve", alone_in_it)
     return "pure"
 
 
@@ -198,14 +198,14 @@ def test_an_account_is_charged_in_what_it_counts_in():
     budget = Budget(epsilon=1, delta=1e-6)
     part = budget.charge("mean", mu=0.1)
     assert part == Fraction(1, 100) / GDPAccountant().capacity(Fraction(1), Fraction(8, 10**7))
-    assert budget.left["Gaussian"] == 1 - part
+    assert budget.remaining["Gaussian"] == 1 - part
     assert budget.charge("median", epsilon=0.001, delta=1e-8) == Fraction(1, 20)
     assert [line.what for line in budget.lines] == ["mean (charged)", "median (charged)"]
     with pytest.raises(InvalidParameterError, match="a rho has none"):
         budget.charge("mode", rho=0.01)
     both = Budget(epsilon=1, delta=1e-6, pure_epsilon=0.5)
     assert both.charge("median", epsilon=0.1) == Fraction(1, 5)
-    assert both.left["Gaussian"] == 1
+    assert both.remaining["Gaussian"] == 1
 
 
 def test_fits_count_in_rho_after_a_charge_that_does():
@@ -241,7 +241,7 @@ def test_a_charge_that_does_not_fit_leaves_everything_as_it_was(tmp_path):
     budget.save(tmp_path / "ward.budget")
     budget.charge("mean", mu=0.2)
     other = Budget.load(tmp_path / "ward.budget")
-    assert other.left == budget.left
+    assert other.remaining == budget.remaining
     for given in ({"mu": 0.2}, {"epsilon": 3}, {"epsilon": 0.001, "delta": 1e-6}):
         with pytest.raises(BudgetExceededError):
             other.charge("too much", **given)
@@ -257,7 +257,7 @@ def test_a_charge_that_does_not_fit_leaves_everything_as_it_was(tmp_path):
         ({}, {"epsilon": 1, "delta": 1}, "'delta'"),
         ({}, {"mu": 0}, "'mu'.*positive"),
         ({}, {"rho": math.inf}, "'rho'.*finite"),
-        ({}, {"epsilon": 1, "periods": ("q0",)}, "needs a budget that counts periods"),
+        ({}, {"epsilon": 1, "periods": ("q0",)}, "needs a budget with periods"),
         ({"delta": 0}, {"mu": 1}, "pure account alone"),
         ({"delta": 0}, {"epsilon": 0.1, "delta": 1e-9}, "must be 0 under a budget"),
         ({"periods": 1}, {"mu": 0.1}, "'periods'"),
@@ -275,7 +275,7 @@ def test_what_no_rule_covers_is_refused(terms, given, words):
 def test_a_charge_is_for_the_periods_that_it_names():
     budget = Budget(epsilon=1, delta=1e-6, periods=2)
     part = budget.charge("mean", mu=0.1, periods=["q0", "q1"])
-    assert budget.left["Gaussian"] == 1 - 4 * part
+    assert budget.remaining["Gaussian"] == 1 - 4 * part
     assert budget.left_of_periods["Gaussian"] == {"q0": 1 - 4 * part, "q1": 1 - 4 * part}
 
 
@@ -389,3 +389,18 @@ def test_users_and_replaced_rows_have_distances_of_their_own():
             as_opendp_measurement(boosting(**changes))
     with pytest.raises(InvalidParameterError, match="'model'"):
         as_opendp_measurement(itertools.count())
+
+
+def test_the_figures_of_the_page_on_budgets():
+    """docs/howto/budget.md: a fifth of a budget alone, and the noise of an account in rho."""
+    fifth = Budget(epsilon=1, delta=1e-5).account(GDPAccountant(), Fraction(1, 5))
+    assert round(fifth.epsilon(fifth.allowance, fifth.least_delta), 2) == 0.41
+    more = []
+    for epsilon, delta in itertools.product((0.1, 0.5, 1, 2, 4, 8), (1e-8, 1e-6, 1e-5)):
+        budget = Budget(epsilon=epsilon, delta=delta)
+        mu, rho = (
+            budget.account(accountant, Fraction(1)).allowance
+            for accountant in (GDPAccountant(), ZCDPAccountant())
+        )
+        more.append(math.sqrt(mu / (2 * rho)) - 1)
+    assert (round(min(more), 2), round(max(more), 2)) == (0.05, 0.1)

@@ -47,7 +47,7 @@ def test_other_coins_set_other_rows_aside(rows) -> None:
     assert part != other_part
     assert not np.array_equal(one.y, other.y)
     # Divisions that cut across each other add up.
-    assert budget.left == {"Gaussian": Fraction(3, 5)}
+    assert budget.remaining == {"Gaussian": Fraction(3, 5)}
 
 
 def test_a_fit_that_fails_sets_nothing_aside_for_the_model(rows, monkeypatch) -> None:
@@ -55,7 +55,7 @@ def test_a_fit_that_fails_sets_nothing_aside_for_the_model(rows, monkeypatch) ->
     monkeypatch.setattr(type(each), "_store", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         each.fit(*rows, budget=budget, fraction=0.2, holdout=0.5)
-    with pytest.raises(InvalidParameterError, match="set aside"):
+    with pytest.raises(InvalidParameterError, match="no held-out rows"):
         budget.held_out(each)
     assert len(budget.lines) == 1
 

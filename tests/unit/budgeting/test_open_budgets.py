@@ -106,14 +106,14 @@ def test_a_parallel_search_charges_the_file(name, tmp_path) -> None:
         # Four fits, four scores and the last fit, each line once and none lost.
         whats = sorted(line.what for line in opened.lines)
         assert whats == ["DPBoostClassifier"] * 5 + ["evaluate"] * 4
-        assert opened.left == {"Gaussian": 1 - 5 * TENTH - 4 * TENTH / 5}
-        assert Budget.load(tmp_path / "budget").left == opened.left
+        assert opened.remaining == {"Gaussian": 1 - 5 * TENTH - 4 * TENTH / 5}
+        assert Budget.load(tmp_path / "budget").remaining == opened.remaining
         with pytest.raises(ValueError, match="needs the 'fraction'"):
             search(model()).fit(X, Y)
         # One fit more is paid for, by whichever worker comes first; all others are refused.
         with pytest.raises(BudgetExceededError, match="is left"):
             search(model(), scoring=scorer, cv=folds).fit(X, Y, fraction=Fraction(1, 4))
-        assert 0 <= opened.left["Gaussian"] <= 1 - 5 * TENTH - 4 * TENTH / 5 - Fraction(1, 4)
+        assert 0 <= opened.remaining["Gaussian"] <= 1 - 5 * TENTH - 4 * TENTH / 5 - Fraction(1, 4)
 
 
 def test_estimators_inside_of_others_carry_the_budget(tmp_path) -> None:
@@ -144,7 +144,7 @@ def test_estimators_inside_of_others_carry_the_budget(tmp_path) -> None:
             return_estimator=True,
             params={"fraction": TENTH},
         )
-        assert opened.left == {"Gaussian": 1 - 6 * TENTH}
+        assert opened.remaining == {"Gaussian": 1 - 6 * TENTH}
         # What comes back is charged here, as all else in the block.
         with pytest.raises(BudgetExceededError):
             found["estimator"][0].fit(X, Y, fraction=0.9)
@@ -249,7 +249,7 @@ def test_rows_held_out_in_a_worker_are_evaluated_there(tmp_path) -> None:
     found.fit(X, Y, fraction=0.5, holdout=0.3)
     result = dpboost.evaluate(found, fraction=0.5)
     assert 0 <= result["auc"].value <= 1
-    assert opened.left == {"Gaussian": Fraction(1, 2)}
+    assert opened.remaining == {"Gaussian": Fraction(1, 2)}
 
 
 def test_an_estimator_that_was_stored_in_a_block_is_paid_for(tmp_path) -> None:
@@ -260,7 +260,7 @@ def test_an_estimator_that_was_stored_in_a_block_is_paid_for(tmp_path) -> None:
         with pytest.raises(InvalidParameterError, match="needs the 'fraction'"):
             found.fit(X, Y)
         found.fit(X, Y, fraction=TENTH)
-    assert opened.left == {"Gaussian": 1 - 4 * TENTH}
+    assert opened.remaining == {"Gaussian": 1 - 4 * TENTH}
     # What was not pickled is free of it, as ever.
     model().fit(X, Y)
     # The cure for rows of another table.
@@ -302,7 +302,7 @@ def test_a_model_of_a_block_predicts_anywhere_and_is_fitted_again_by_its_budget(
     assert json.loads(told) == fitted.predict_proba(X)[:, 1].tolist()
     assert "needs the 'fraction'" in without
     assert charged == "fitted"
-    assert opened.left == {"Gaussian": 1 - 2 * TENTH}
+    assert opened.remaining == {"Gaussian": 1 - 2 * TENTH}
     path.rename(tmp_path / "moved")
     told, without, charged = elsewhere()
     assert json.loads(told) == fitted.predict_proba(X)[:, 1].tolist()
@@ -320,7 +320,7 @@ def test_an_older_copy_of_the_file_is_refused(tmp_path) -> None:
     opened = budget()
     opened.save(path)
     before = path.read_bytes()
-    opened.book("fit", "mu squared", TENTH)
+    opened.reserve("fit", "mu squared", TENTH)
     with opened:
         content = pickle.dumps(model())
     path.write_bytes(before)
@@ -350,7 +350,7 @@ def test_the_file_that_is_open_here_is_the_one_that_was_open_there(tmp_path) -> 
         content = pickle.dumps(model())
     with Budget.load(path) as again:
         pickle.loads(content).fit(X, Y, fraction=TENTH)
-    assert first.left == again.left == {"Gaussian": 1 - TENTH}
+    assert first.remaining == again.remaining == {"Gaussian": 1 - TENTH}
 
 
 def test_outside_of_a_block_nothing_is_carried() -> None:
@@ -365,7 +365,7 @@ def test_outside_of_a_block_nothing_is_carried() -> None:
 
 def test_a_mark_holds_no_line_of_the_budget() -> None:
     with budget() as opened:
-        opened.book("secret name of a fit", "mu squared", TENTH)
+        opened.reserve("secret name of a fit", "mu squared", TENTH)
         content = pickle.dumps(model())
     assert b"secret name" not in content
 
@@ -401,7 +401,7 @@ def test_a_forked_process_charges_the_file_or_is_refused(tmp_path) -> None:
             lambda: model().fit(X, Y, budget=opened, fraction=TENTH),
             lambda: _trained(Dataset(X, Y), fraction=TENTH),
         ):
-            assert "works in the process that opened it" in forked(call)
+            assert "is usable only in the process that opened it" in forked(call)
         assert opened.lines == ()
         opened.save(tmp_path / "budget")
         for call in (
@@ -412,7 +412,7 @@ def test_a_forked_process_charges_the_file_or_is_refused(tmp_path) -> None:
             assert forked(call).startswith("done")
         assert "needs the 'fraction'" in forked(lambda: model().fit(X, Y))
         assert "BudgetExceededError" in forked(lambda: model().fit(X, Y, fraction=0.9))
-    assert opened.left == {"Gaussian": 1 - 3 * TENTH}
+    assert opened.remaining == {"Gaussian": 1 - 3 * TENTH}
 
 
 @forks

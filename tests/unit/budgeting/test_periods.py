@@ -24,9 +24,9 @@ from dpboost import (
     DPBoostClassifier,
     DPTreeClassifier,
     InvalidParameterError,
-    bin_histograms,
     cv,
     evaluate,
+    feature_histograms,
     refit_leaves,
     replay,
 )
@@ -131,7 +131,7 @@ def test_a_fit_is_charged_to_the_periods_whose_rows_it_reads():
     for number in range(3):
         X, y = quarter(number)
         classifier().fit(X, y, budget=budget.window(f"q{number}"), fraction=0.9)
-    assert budget.left == {"Gaussian": TENTH}
+    assert budget.remaining == {"Gaussian": TENTH}
     with pytest.raises(BudgetExceededError, match="of the period 'q1' 10 % is left"):
         classifier().fit(*quarter(1), budget=budget.window("q1"), fraction=0.2)
     assert len(budget.lines) == 3
@@ -143,10 +143,12 @@ def test_rows_in_several_periods_cost_as_their_squares():
     budget = opened(periods=2)
     X, y, of_rows = joined(0, 1)
     window = budget.window("q0", "q1", of_rows=of_rows)
-    with pytest.raises(BudgetExceededError, match="costs more where somebody has rows in several"):
+    with pytest.raises(
+        BudgetExceededError, match="costs more because one individual may have rows in several"
+    ):
         classifier().fit(X, y, budget=window, fraction=0.26)
     model = classifier().fit(X, y, budget=window, fraction=0.25)
-    assert budget.left == {"Gaussian": 0}
+    assert budget.remaining == {"Gaussian": 0}
     assert budget.left_of_periods["Gaussian"] == {"q0": 0, "q1": 0}
     assert "no person has rows in more than 2 of its periods, one row in each" in str(
         model.privacy_report_.facts["budget"]
@@ -159,7 +161,7 @@ def test_rows_of_a_user_cost_once_from_however_many_periods_they_come():
     window = budget.window("q0", "q1", of_rows=of_rows)
     users = np.tile(np.arange(60), 2)
     classifier(rows_per_user=2).fit(X, y, user_ids=users, budget=window, fraction=0.75)
-    assert budget.left == {"Gaussian": Fraction(1, 4)}
+    assert budget.remaining == {"Gaussian": Fraction(1, 4)}
 
 
 def test_pure_epsilon_of_rows_adds_up():
@@ -167,7 +169,7 @@ def test_pure_epsilon_of_rows_adds_up():
     X, y, of_rows = joined(0, 1)
     window = budget.window("q0", "q1", of_rows=of_rows)
     tree = DPTreeClassifier(schema=CLASSES, max_depth=1).fit(X, y, budget=window, fraction=0.5)
-    assert budget.left == {"pure": 0}
+    assert budget.remaining == {"pure": 0}
     assert tree.privacy_report_.private
 
 
@@ -177,11 +179,11 @@ def test_everything_that_takes_of_a_budget_takes_of_periods():
     own = {"budget": budget.window("q0"), "fraction": TENTH}
     model = classifier().fit(X, y, holdout=0.5, **own)
     evaluate(model, budget=budget, fraction=TENTH)
-    assert budget.left == {"Gaussian": 1 - TENTH}
+    assert budget.remaining == {"Gaussian": 1 - TENTH}
     stopping = classifier(early_stopping_round=1, n_estimators=16).fit(X, y, holdout=0.5, **own)
     assert stopping.privacy_report_.private
     evaluate(model, X, y, **own)
-    bin_histograms(model, X, **own)
+    feature_histograms(model, X, **own)
     refit_leaves(model, X, y, **own)
     model.score(X, y, **own)
     params = {"objective": "binary", "schema": CLASSES, "verbosity": -1}
@@ -283,7 +285,7 @@ def test_what_has_no_period_is_refused():
             budget.window(*names)
     with pytest.raises(InvalidParameterError, match="do not go together"):
         budget.disjoint("north")
-    with pytest.raises(InvalidParameterError, match="needs a budget that counts periods"):
+    with pytest.raises(InvalidParameterError, match="needs a budget with periods"):
         Budget(epsilon=1, delta=0).window("q0")
     with pytest.raises(InvalidParameterError, match="needs neighbors='add_remove'"):
         opened(neighbors="replace")
@@ -349,7 +351,7 @@ def test_names_of_several_rows_of_somebody_are_not_learned():
         learns.set_params(rows_per_user=budget.rows_per_user)
         given = {} if users is None else {"user_ids": users}
         if periods == 2 and users is None:
-            with pytest.raises(InvalidParameterError, match="With several rows of somebody"):
+            with pytest.raises(InvalidParameterError, match="With several rows of one individual"):
                 learns.fit(X, words, budget=window, fraction=0.2, **given)
             assert budget.lines == ()
         else:
@@ -420,7 +422,7 @@ def test_a_forecast_counts_the_fits_that_the_records_then_allow():
         for number in range(1, 30):
             part = tuple(("periods", name) for name in names[max(0, number - window) : number])
             try:
-                budget.book("fit", "mu squared", Fraction(str(fraction)), part)
+                budget.reserve("fit", "mu squared", Fraction(str(fraction)), part)
             except BudgetExceededError:
                 break
             done += 1
@@ -428,7 +430,7 @@ def test_a_forecast_counts_the_fits_that_the_records_then_allow():
     assert 0 < told.epsilon < 4
     with pytest.raises(InvalidParameterError, match="'fraction'"):
         budget.forecast(fraction=0)
-    with pytest.raises(InvalidParameterError, match="what its property left says"):
+    with pytest.raises(InvalidParameterError, match="read its property `remaining`"):
         Budget(epsilon=1, delta=0).forecast(fraction=1)
 
 
@@ -453,7 +455,7 @@ def test_a_forecast_says_how_good_each_fit_is(terms):
 def test_the_picture_has_a_bar_for_each_period():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     budget = opened()
-    budget.book("fit", "mu squared", TENTH, (("periods", "q0"), ("periods", "q1")))
+    budget.reserve("fit", "mu squared", TENTH, (("periods", "q0"), ("periods", "q1")))
     axes = budget.plot()
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == ["left of q0, Gaussian account", "left of q1, Gaussian account"]
@@ -464,6 +466,6 @@ def test_the_picture_has_a_bar_for_each_period():
 
 def test_lines_that_name_no_period_count_for_everybody():
     budget = opened(2)
-    budget.book("fit", "mu squared", TENTH, (("periods", "q0"),))
-    budget.book("elsewhere", "mu squared", TENTH)
+    budget.reserve("fit", "mu squared", TENTH, (("periods", "q0"),))
+    budget.reserve("elsewhere", "mu squared", TENTH)
     assert spent(budget.lines, budget.overlap) == {"Gaussian": 5 * TENTH}

@@ -201,13 +201,13 @@ def test_nothing_is_spent_for_a_file_that_cannot_be_written(folder, capsys, monk
 
     monkeypatch.setattr(fit_command, "_model", fit_nothing)
     assert fit(folder, "--html", str(folder / "absent" / "page.html"))[0] == 2
-    assert "there is no folder" in capsys.readouterr().err
+    assert "the folder does not exist" in capsys.readouterr().err
 
 
 def test_a_dictionary_that_was_filled_in_is_not_replaced(folder, capsys):
     before = (folder / "dictionary.csv").read_text()
     assert main(["schema", str(folder / "data.csv"), "-o", str(folder / "dictionary.csv")]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert (folder / "dictionary.csv").read_text() == before
 
 
@@ -640,7 +640,7 @@ def test_scores_are_kept_for_the_certificate(folder, tmp_path, capsys, monkeypat
     [
         ([], "--epsilon, or --budget FILE"),
         (["--epsilon", "1", "--budget", "b"], "--epsilon, or --budget FILE"),
-        (["--epsilon", "1", "--fraction", "1/2"], "give --budget FILE too"),
+        (["--epsilon", "1", "--fraction", "1/2"], "pass --budget FILE too"),
         (["--budget", "b"], "--fraction PART"),
         (["--budget", "b", "--fraction", "1/2", "--delta", "0"], "no --delta"),
         (["--budget", "absent", "--fraction", "1/2"], "absent"),

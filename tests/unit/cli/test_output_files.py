@@ -17,7 +17,10 @@ def test_files_that_can_be_written_pass(tmp_path):
 
 
 def test_files_without_a_folder_and_folders_are_refused(tmp_path):
-    for path, message in ((tmp_path / "absent" / "a.txt", "no folder"), (tmp_path, "is a folder")):
+    for path, message in (
+        (tmp_path / "absent" / "a.txt", "folder does not exist"),
+        (tmp_path, "is a folder"),
+    ):
         with pytest.raises(InvalidParameterError, match=message):
             check_outputs(None, str(path))
 

@@ -54,7 +54,7 @@ def test_a_certificate_is_verified(folder, capsys):
     assert verify(folder) == 0
     out = capsys.readouterr().out
     assert "within epsilon = 1, delta = 1e-06" in out
-    assert "nobody signed" in out
+    assert "not signed" in out
     assert "complete" in out
     assert verify(folder, "signed.json", "model.txt", *with_key(folder)) == 0
     assert "a signature is by the key" in capsys.readouterr().out
@@ -103,7 +103,7 @@ def test_what_the_report_of_the_model_does_not_say_is_refused(folder, capsys):
     plain["claim"]["epsilon"] = 0.5
     (folder / "lower.json").write_text(json.dumps(plain))
     assert verify(folder, "lower.json") == 1
-    assert "something else for 'claim'" in capsys.readouterr().out
+    assert "differs from the report of the model in 'claim'" in capsys.readouterr().out
     del plain["accounting"]
     plain["claim"]["epsilon"] = 1.0
     (folder / "less.json").write_text(json.dumps(plain))

@@ -25,10 +25,10 @@ def test_a_fit_on_a_cluster_is_in_the_books(client):
     budget = Budget(epsilon=1, delta=1e-5)
     model = DaskDPBoostRegressor(schema=SCHEMA, n_estimators=2, verbosity=-1, client=client)
     model.fit(rows, labels, budget=budget.disjoint("north"), fraction=0.5)
-    assert budget.left == {"Gaussian": Fraction(1, 2)}
+    assert budget.remaining == {"Gaussian": Fraction(1, 2)}
     assert [line.what for line in budget.lines] == ["DaskDPBoostRegressor"]
     report = model.privacy_report_
-    assert report.spent <= report.capacity == budget.whole(budget.accountant) / 2
+    assert report.spent <= report.capacity == budget.total(budget.accountant) / 2
     assert report.facts["budget"].startswith("50 % of the budget")
     with budget, pytest.raises(BudgetExceededError):
         model.fit(rows, labels, fraction=0.6)
@@ -49,7 +49,7 @@ def test_a_fit_that_is_sent_to_a_worker_is_charged_or_refused(kind, request, tmp
         fits = [workers.submit(model.fit, X, X[:, 0], fraction=0.2, pure=False) for _ in range(7)]
         found = [fit.exception() for fit in fits]
         assert [type(each) for each in found if each is not None] == [BudgetExceededError] * 2
-    assert budget.left == {"Gaussian": 0}
+    assert budget.remaining == {"Gaussian": 0}
     # A model of the block is read and predicts where its budget is not.
     (tmp_path / "budget").unlink()
     fitted = next(fit for fit in fits if fit.exception() is None).result()

@@ -433,7 +433,7 @@ def test_controls_of_lightgbm_are_followed_on_workers(client, recipe):
 def test_training_rows_are_skipped_before_collections_are_brought_here(client):
     rows, labels = chunked(X, 2), chunked(Y, 2)
     model = DaskDPBoostRegressor(schema=DECLARED, **GIVEN, client=client)
-    with pytest.warns(dpboost.PrivacyWarning, match="are not judged"):
+    with pytest.warns(dpboost.PrivacyWarning, match="are not evaluated"):
         model.fit(rows, labels, eval_set=[(rows, labels)])
     assert np.isnan(model.evals_result_["training"]["l2"]).all()
     assert model.transcript_.call.arguments["eval_set"] == [("training rows", "training rows")]

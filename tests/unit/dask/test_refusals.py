@@ -58,7 +58,7 @@ def half_kinds():
     ("rows", "labels", "fit", "options", "message"),
     [
         (ROWS, LABELS, {"user_ids": Y}, {"rows_per_user": 2}, "'user_ids' argument must be a Dask"),
-        (ROWS, LABELS, {}, {"rows_per_user": 2}, "give both or none"),
+        (ROWS, LABELS, {}, {"rows_per_user": 2}, "pass both or neither"),
         (ROWS, LABELS, {"user_ids": LABELS > 0}, {"rows_per_user": 2}, "in several partitions"),
         (X, LABELS, {}, {}, "'X' argument must be a Dask array"),
         (ROWS, Y, {}, {}, "'y' argument must be a Dask array"),

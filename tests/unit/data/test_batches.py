@@ -226,7 +226,7 @@ class Shuffled(Again):
 def test_a_source_that_shuffles_is_refused():
     batches = Batches(Shuffled((X[:9], Y[:9]), (X[9:], Y[9:])))
     assert batches.first.n_rows == 11
-    with pytest.raises(InvalidParameterError, match="of type Shuffled, gave other rows"):
+    with pytest.raises(InvalidParameterError, match="of type Shuffled, returned different rows"):
         batches.labels()
 
 

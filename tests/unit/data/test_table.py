@@ -254,7 +254,7 @@ def test_frame_with_one_row_and_odd_index():
         (pd.DataFrame({"job": pd.Series([1], dtype=object)}), "column 'job'.*object"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a' appears more than once"),
         (pd.DataFrame([[1, 2]], columns=["a b", "a_b"]), "'a_b' appears more than once"),
-        (pd.DataFrame({"a:b": [1]}), "cannot stand in a LightGBM model"),
+        (pd.DataFrame({"a:b": [1]}), "is not allowed in a LightGBM model"),
         (pd.DataFrame({"a": pd.cut([1.0, 2.0], 2)}), "categories of column 'a' must be text"),
     ],
 )

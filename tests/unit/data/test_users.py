@@ -267,9 +267,9 @@ def test_the_report_says_what_is_protected():
 def test_ids_and_their_limit_go_together(monkeypatch):
     monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
     X, y, users = rows()
-    with pytest.raises(InvalidParameterError, match="give both or none"):
+    with pytest.raises(InvalidParameterError, match="pass both or neither"):
         DPBoostRegressor(schema=SCHEMA, **FAST).fit(X, y, user_ids=users)
-    with pytest.raises(InvalidParameterError, match="give both or none"):
+    with pytest.raises(InvalidParameterError, match="pass both or neither"):
         DPBoostRegressor(schema=SCHEMA, rows_per_user=2, **FAST).fit(X, y)
     with pytest.raises(InvalidParameterError, match="'rows_per_user'.*at least 1"):
         DPBoostRegressor(schema=SCHEMA, rows_per_user=0, **FAST).fit(X, y, user_ids=users)

@@ -366,11 +366,11 @@ def test_rows_in_another_order_each_time_are_refused(schema):
         (ShufflesSlices(), Y),
         ([ShufflesSlices(), ShufflesSlices()], np.tile(Y, 2)),
     ):
-        with pytest.raises(InvalidParameterError, match="gave other rows"):
+        with pytest.raises(InvalidParameterError, match="returned different rows"):
             text(source, labels, schema=schema)
-    with pytest.raises(InvalidParameterError, match="of type Shuffles, gave other rows"):
+    with pytest.raises(InvalidParameterError, match="of type Shuffles, returned different rows"):
         dpboost.train(parameters(schema=schema), Dataset(Shuffles(X, Y)), 6)
-    with pytest.raises(InvalidParameterError, match="of type Shuffles, gave other rows"):
+    with pytest.raises(InvalidParameterError, match="of type Shuffles, returned different rows"):
         dpboost.cv(parameters(schema=schema), Dataset(Shuffles(X, Y)), 6, nfold=2)
 
 

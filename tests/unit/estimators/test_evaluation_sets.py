@@ -244,7 +244,7 @@ AMONG_THE_TRAINING_ROWS = {
 def test_training_rows_are_skipped_and_the_rest_goes_on(name):
     stop = lightgbm.early_stopping(2, verbose=False)
     model = DPBoostRegressor(schema=BOUNDS, noise_seed=1, **FAST)
-    with pytest.warns(dpboost.PrivacyWarning, match=r"\(training\) are not judged"):
+    with pytest.warns(dpboost.PrivacyWarning, match=r"\(training\) contain training rows"):
         model.fit(X, Y, callbacks=[stop], **AMONG_THE_TRAINING_ROWS[name]())
     alone = DPBoostRegressor(schema=BOUNDS, noise_seed=1, **FAST)
     alone.fit(X, Y, eval_set=[(X_PUBLIC, Y_PUBLIC)], eval_names=["valid_1"], callbacks=[stop])

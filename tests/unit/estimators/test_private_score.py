@@ -41,7 +41,7 @@ def fitted(request):
 
 def test_outside_it_is_exact_and_says_that_nothing_pays(fitted) -> None:
     model, y = fitted
-    with pytest.warns(ScoreWarning, match="it is a leak"):
+    with pytest.warns(ScoreWarning, match="it leaks information"):
         found = model.score(X, y)
     exact = accuracy_score if hasattr(model, "classes_") else r2_score
     assert found == exact(y, model.predict(X))
@@ -58,7 +58,7 @@ def test_inside_it_is_released_and_charged(fitted) -> None:
         with Budget(epsilon=50, delta=1e-6, pure_epsilon=10) as budget:
             found = model.score(X, y, fraction=0.25)
         again = model.score(X, y, budget=budget, fraction=0.25)
-    assert budget.left["Gaussian"] == Fraction(1, 2)
+    assert budget.remaining["Gaussian"] == Fraction(1, 2)
     exact = (accuracy_score if hasattr(model, "classes_") else r2_score)(y, model.predict(X))
     if exact < 1:  # what is above is cut off
         assert exact not in (found, again)

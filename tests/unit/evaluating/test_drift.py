@@ -10,7 +10,7 @@ from dpboost import (
     BudgetExceededError,
     DPBoostRegressor,
     InvalidParameterError,
-    bin_histograms,
+    feature_histograms,
 )
 from dpboost.audit import pair_of, replay_budget
 from dpboost.privacy.ledger import Ledger
@@ -36,12 +36,12 @@ def model():
 
 def month(model, X, **terms):
     budget = Budget(**{"epsilon": 1, "delta": 1e-6} | terms)
-    return bin_histograms(model, X, budget=budget, fraction=1)
+    return feature_histograms(model, X, budget=budget, fraction=1)
 
 
 def test_without_noise_these_are_the_bins(model) -> None:
     X = rows(500, 1)
-    found = bin_histograms(model, X, budget=Budget(epsilon=1e7, delta=0), fraction=1)
+    found = feature_histograms(model, X, budget=Budget(epsilon=1e7, delta=0), fraction=1)
     assert tuple(found.counts) == NAMES
     for name in NAMES:
         assert found.counts[name].sum() == pytest.approx(500, abs=0.1)
@@ -69,43 +69,45 @@ def test_rows_of_one_kind_seldom_drift(model) -> None:
 
 
 def test_noise_that_is_not_counted_would_be_found(model, monkeypatch) -> None:
-    from dpboost.evaluating.drift import BinHistograms
+    from dpboost.evaluating.drift import FeatureHistograms
 
     one, other = month(model, rows(2000, 1)), month(model, rows(2000, 2))
-    shares = BinHistograms.shares
+    shares = FeatureHistograms.shares
     monkeypatch.setattr(
-        BinHistograms, "shares", lambda own, name: (shares(own, name)[0], own.counts[name] * 1e-9)
+        FeatureHistograms,
+        "shares",
+        lambda own, name: (shares(own, name)[0], own.counts[name] * 1e-9),
     )
     assert max(each.p_value for each in one.drift(other).values()) < 1e-3
 
 
 def test_it_is_charged_once(model) -> None:
     budget = Budget(epsilon=1, delta=1e-6)
-    found = bin_histograms(model, rows(100, 1), budget=budget, fraction=0.25)
-    assert budget.left == {"Gaussian": Fraction(3, 4)}
+    found = feature_histograms(model, rows(100, 1), budget=budget, fraction=0.25)
+    assert budget.remaining == {"Gaussian": Fraction(3, 4)}
     assert found.report.spent == found.report.capacity
     with pytest.raises(BudgetExceededError):
-        bin_histograms(model, rows(100, 1), budget=budget, fraction=0.8)
+        feature_histograms(model, rows(100, 1), budget=budget, fraction=0.8)
 
 
 def test_users(model) -> None:
     budget = Budget(epsilon=1e6, delta=0, rows_per_user=2)
     users = np.arange(300) // 3
-    found = bin_histograms(model, rows(300, 1), user_ids=users, budget=budget, fraction=0.5)
+    found = feature_histograms(model, rows(300, 1), user_ids=users, budget=budget, fraction=0.5)
     assert found.counts["Column_0"].sum() == pytest.approx(200, abs=0.1)
-    with pytest.raises(InvalidParameterError, match="give both or none"):
-        bin_histograms(model, rows(300, 1), budget=budget, fraction=0.1)
+    with pytest.raises(InvalidParameterError, match="pass both or neither"):
+        feature_histograms(model, rows(300, 1), budget=budget, fraction=0.1)
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         ({"model": 3}, "'model'"),
-        ({"budget": None}, "paid from a budget"),
+        ({"budget": None}, "needs a budget"),
         ({"fraction": 0}, "'fraction'"),
         ({"X": rows(10, 1)[:, :2]}, "columns|features"),
         ({"X": [rows(10, 1), rows(10, 1)]}, "batches"),
-        ({"user_ids": np.zeros(10)}, "give both or none"),
+        ({"user_ids": np.zeros(10)}, "pass both or neither"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_drawn(
@@ -117,7 +119,7 @@ def test_bad_arguments_are_refused_before_anything_is_drawn(
         del given["fraction"]
     monkeypatch.setattr(Ledger, "_draw", lambda *_: pytest.fail("drawn"))
     with pytest.raises(InvalidParameterError, match=says):
-        bin_histograms(given.pop("model"), given.pop("X"), **given)
+        feature_histograms(given.pop("model"), given.pop("X"), **given)
     assert budget.lines == ()
 
 
@@ -143,7 +145,7 @@ def test_the_auditor_measures_what_is_booked(model, relation, delta) -> None:
 
     def run(X, y):
         budget = Budget(epsilon=1, delta=delta, neighbors=relation.value)
-        found = bin_histograms(model, X, budget=budget, fraction=Fraction(1, 2))
+        found = feature_histograms(model, X, budget=budget, fraction=Fraction(1, 2))
         return {"counts": str(found.counts), "report": found.report.details()}
 
     for each in (pair, pair.swapped):

@@ -149,7 +149,7 @@ def test_a_column_is_a_group(table, numbers) -> None:
 def test_it_is_charged_once_whatever_the_number_of_metrics(table, two) -> None:
     budget = Budget(epsilon=1, delta=1e-5)
     found = evaluate(two, table[0], table[1] > 1, budget=budget, fraction=0.1)
-    assert budget.left == {"Gaussian": Fraction(9, 10)}
+    assert budget.remaining == {"Gaussian": Fraction(9, 10)}
     assert [line.what for line in budget.lines] == ["evaluate"]
     assert found.report.spent <= found.report.capacity
     assert found.report.spent >= found.report.capacity * Fraction(999, 1000)
@@ -158,11 +158,11 @@ def test_it_is_charged_once_whatever_the_number_of_metrics(table, two) -> None:
 
 
 def test_without_a_budget_it_says_so(table, two) -> None:
-    with pytest.raises(InvalidParameterError, match=r"give budget=dpboost.Budget"):
+    with pytest.raises(InvalidParameterError, match=r"pass budget=dpboost.Budget"):
         evaluate(two, table[0], table[1] > 1)
     with Budget(epsilon=1, delta=1e-5) as budget:
         evaluate(two, table[0], table[1] > 1, fraction=0.5)
-    assert budget.left == {"Gaussian": Fraction(1, 2)}
+    assert budget.remaining == {"Gaussian": Fraction(1, 2)}
 
 
 def test_rows_that_are_held_out_are_charged_in_parallel(table, two) -> None:
@@ -175,9 +175,9 @@ def test_rows_that_are_held_out_are_charged_in_parallel(table, two) -> None:
     assert "held out by secret random assignment" in str(model.privacy_report_.facts["budget"])
     evaluate(model, budget=budget, fraction=0.2)
     evaluate(model, budget=budget, fraction=0.4)
-    assert budget.left == {"Gaussian": Fraction(2, 5)}
+    assert budget.remaining == {"Gaussian": Fraction(2, 5)}
     evaluate(model, budget=budget, fraction=0.1)
-    assert budget.left == {"Gaussian": Fraction(3, 10)}
+    assert budget.remaining == {"Gaussian": Fraction(3, 10)}
     with pytest.raises(BudgetExceededError):
         evaluate(model, budget=budget, fraction=0.4)
     with pytest.raises(BudgetExceededError):
@@ -212,12 +212,12 @@ def test_users_are_held_out_together(table) -> None:
     _, sizes = np.unique(rows.users, return_counts=True)
     assert set(sizes) == {4}
     assert math.isfinite(evaluate(model, budget=budget, fraction=0.5)["mae"].value)
-    with pytest.raises(InvalidParameterError, match="give both or none"):
+    with pytest.raises(InvalidParameterError, match="pass both or neither"):
         evaluate(model, X, y, budget=budget, fraction=0.1)
 
 
 def test_a_model_without_rows_set_aside(table, two) -> None:
-    with pytest.raises(InvalidParameterError, match="no rows that were set aside"):
+    with pytest.raises(InvalidParameterError, match="no held-out rows"):
         evaluate(two, budget=Budget(epsilon=1, delta=0), fraction=0.1)
 
 
@@ -256,10 +256,10 @@ def test_rows_of_unknown_labels_take_no_part(table, two) -> None:
         ({"fraction": 0}, "'fraction'"),
         ({"fraction": None}, "'fraction'"),
         ({"groups": "age"}, "'groups'"),
-        ({"groups": 1}, "whose values nobody has listed"),
+        ({"groups": 1}, "whose values are not declared"),
         ({"groups": (1, ["other"])}, "'groups'"),
         ({"groups": ([1, 2], [1, 2])}, "same length"),
-        ({"user_ids": np.zeros(N)}, "give both or none"),
+        ({"user_ids": np.zeros(N)}, "pass both or neither"),
         ({"y": None}, "together"),
         ({"y": np.zeros(3)}, "same length"),
         ({"budget": "all"}, "'budget'"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, InvalidParameterError, evaluate
-from dpboost.evaluating.figures import Figure, ratio
+from dpboost.evaluating.figures import Estimate, ratio
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -49,14 +49,14 @@ def test_its_text_has_figures_groups_and_the_guarantee(found) -> None:
 
 
 def test_a_figure_stays_in_its_range() -> None:
-    figure = Figure.around(1.2, sampling=0.01, noise=0.03, least=0.0, most=1.0)
+    figure = Estimate.around(1.2, sampling=0.01, noise=0.03, least=0.0, most=1.0)
     assert figure.value == figure.high == 1.0
     assert figure.low == pytest.approx(1.2 - 1.959964 * 0.2)
     assert figure.noise_stddev == pytest.approx(0.03**0.5)
-    root = Figure.around(4.0, sampling=0.0, noise=1.0, least=0.0, root=True)
+    root = Estimate.around(4.0, sampling=0.0, noise=1.0, least=0.0, root=True)
     assert root.value == 2.0
     assert root.noise_stddev == pytest.approx(0.25)
-    lost = Figure.around(float("nan"), sampling=0.0, noise=1.0, least=0.0, most=1.0)
+    lost = Estimate.around(float("nan"), sampling=0.0, noise=1.0, least=0.0, most=1.0)
     assert (lost.low, lost.high) == (0.0, 1.0)
 
 

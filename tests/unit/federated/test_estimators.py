@@ -128,7 +128,7 @@ def test_refuses_before_anything_happens(parameters, given, named):
     ("parameters", "named"),
     [
         ({"objective": "lambdarank"}, "lambdarank"),
-        ({"objective": lambda y, p: (y, p)}, "nobody's code"),
+        ({"objective": lambda y, p: (y, p)}, "run no code of others"),
         ({"objective": "multiclassova", "recipe": "seq"}, "objective"),
         ({"class_weight": {5: 2.0}}, "class_weight"),
         ({"class_weight": "balanced", "recipe": "dpboost"}, "class_weight"),
@@ -260,7 +260,7 @@ def test_a_model_without_a_report_is_continued_without_a_guarantee(first):
         ({"recipe": "para"}, "'init_model' .* recipe='para'"),
         ({"recipe": "dpboost"}, "'init_model' .* recipe='dpboost'"),
         ({"recipe": "seq"}, "'init_model' .* recipe='seq'"),
-        ({"objective": "multiclassova"}, "It has 1 in the place of 2"),
+        ({"objective": "multiclassova"}, "It has 1 instead of 2"),
         ({"schema": {"bounds": BOUNDS, "classes": [0, 2]}}, "same classes"),
         ({"schema": {"bounds": BOUNDS, "classes": [0, 1, 2]}}, "same classes"),
         ({"schema": {"categories": {0: ["a", "b"]}, "classes": [0, 1]}}, "categories"),

@@ -126,7 +126,7 @@ def test_without_noise_the_figures_are_those_of_one_place():
         ({"metrics": ("rmse",)}, "metrics"),
         ({"metrics": ()}, "metrics"),
         ({"groups": "weight"}, "groups"),
-        ({"groups": "age"}, "nobody has listed"),
+        ({"groups": "age"}, "not declared"),
         ({"groups": ("age", ["other"])}, "'other'"),
         ({"groups": ("age", [1, 1])}, "different"),
         ({"groups": ("age", [])}, "different"),

@@ -172,7 +172,7 @@ def test_parameters_of_scikit_learn():
     assert copied.get_params() == model.get_params()
     assert copied.set_params(n_splits=7).n_splits == 7
     fitted = fit(parties(2), recipe="local_rnm", n_splits=5)
-    assert (fitted.n_splits_, fitted.least_rows_) == (5, None)
+    assert (fitted.n_splits_, fitted.min_rows_) == (5, None)
 
 
 def test_terms_travel_and_a_session_keeps_to_them():
@@ -202,7 +202,7 @@ def test_terms_travel_and_a_session_keeps_to_them():
         ({"colluding": 3}, "'colluding' parameter"),
         ({"recipe": "histograms", "n_splits": 3}, "'n_splits' parameter .* no meaning"),
         ({"recipe": "histograms_saving", "bounds_share": 1.5}, "'bounds_share' parameter"),
-        ({"recipe": "histograms", "least_rows": 0}, "'least_rows' parameter"),
+        ({"recipe": "histograms", "min_rows": 0}, "'min_rows' parameter"),
         ({"neighbors": "both"}, "'neighbors' parameter"),
     ],
 )

@@ -41,7 +41,7 @@ def test_the_page_says_why(name):
 
 def test_none_asks_for_nothing():
     refuse_unsupported({"conformal": None, "feature_name": "auto"}, "Model")
-    with pytest.raises(InvalidParameterError, match=r"'conformal' parameter of Model .* coins"):
+    with pytest.raises(InvalidParameterError, match=r"'conformal' parameter of Model .* random"):
         refuse_unsupported({"conformal": 0.9}, "Model")
     with pytest.raises(InvalidParameterError, match="'color' parameter of Model"):
         refuse_unsupported({"color": None}, "Model")
@@ -52,6 +52,8 @@ def test_estimators_refuse_before_anything_else(kind):
     with pytest.raises(InvalidParameterError, match=r"'conformal' parameter of .*\.fit"):
         kind().fit(None, conformal=0.9)
     model = kind(schema={"label_bounds": (0, 1), "classes": [0, 1]}, gradient_bound=2.0)
-    with pytest.raises(InvalidParameterError, match="'gradient_bound' parameter .* nobody's code"):
+    with pytest.raises(
+        InvalidParameterError, match="'gradient_bound' parameter .* run no code of others"
+    ):
         model.agreement(2, ["a"])
     assert model.get_params()["gradient_bound"] == 2.0

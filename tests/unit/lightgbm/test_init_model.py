@@ -155,7 +155,7 @@ def test_classes_are_continued():
     assert (model.predict(X) == y).mean() >= (first.predict(X) == y).mean() - 0.01
     with pytest.raises(InvalidParameterError, match="same classes"):
         DPBoostClassifier(**QUICK).fit(X, y + 1, init_model=first)
-    with pytest.raises(InvalidParameterError, match="It has 3 in the place of 1"):
+    with pytest.raises(InvalidParameterError, match="It has 3 instead of 1"):
         DPBoostClassifier(**QUICK).fit(X, y > 1, init_model=first.booster_)
 
 

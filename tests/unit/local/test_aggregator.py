@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpboost import InvalidParameterError, LPDTAggregator, LPDTPartition
-from dpboost.local import MalformedReportError, MemoisedReports
+from dpboost.local import MalformedReportError, MemoizedReports
 from dpboost.local.collection import ReportPlan
 from dpboost.privacy.randomness import Entropy
 
@@ -137,7 +137,7 @@ def test_a_server_without_reports_has_no_model(partition):
         LPDTAggregator(partition, 1.0).to_model()
 
 
-@pytest.mark.parametrize("kind", [LPDTAggregator, MemoisedReports])
+@pytest.mark.parametrize("kind", [LPDTAggregator, MemoizedReports])
 def test_a_partition_is_needed(kind):
     with pytest.raises(InvalidParameterError, match="'partition'"):
         kind("partition.json", 1.0)

@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 
 from dpboost import InvalidParameterError
-from dpboost.local import MemoisedReports
+from dpboost.local import MemoizedReports
 from dpboost.local.collection import ReportPlan
 from dpboost.local.memoised_reports import ReportFile
 from tests.permissions import owner_alone
@@ -54,7 +54,7 @@ def together(ask, n_threads=4):
 
 @pytest.mark.usefixtures("quick_switches")
 def test_threads_that_ask_at_once_get_one_report(partition, path):
-    keeper = MemoisedReports(partition, 1.0, mechanism="unary", path=path)
+    keeper = MemoizedReports(partition, 1.0, mechanism="unary", path=path)
     for trial in range(25):
         assert len(set(together(lambda: keeper.report(f"{trial}", X, Y)))) == 1  # noqa: B023
 
@@ -63,7 +63,7 @@ def test_keepers_of_one_file_are_one_memory(partition, tmp_path):
     path = tmp_path / "reports"
     for trial in range(10):
         found = together(
-            lambda: MemoisedReports(partition, 1.0, mechanism="unary", path=path).report(
+            lambda: MemoizedReports(partition, 1.0, mechanism="unary", path=path).report(
                 f"{trial}",  # noqa: B023
                 X,
                 Y,
@@ -81,7 +81,7 @@ def test_a_record_is_drawn_once(partition, path, monkeypatch):
         return encode(self, x, y)
 
     monkeypatch.setattr(ReportPlan, "encode_one", counted)
-    keeper = MemoisedReports(partition, 1.0, path=path)
+    keeper = MemoizedReports(partition, 1.0, path=path)
     for _ in range(5):
         keeper.report("a", X, Y)
         keeper.report("b", X, Y)
@@ -90,16 +90,16 @@ def test_a_record_is_drawn_once(partition, path, monkeypatch):
 
 def test_a_file_is_loaded_again(partition, tmp_path):
     names = ["a", "ü \n '\"; DROP TABLE reports", "\ud800", "a\0b", "a\0c"]
-    first = MemoisedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
+    first = MemoizedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
     found = [first.report(name, X, Y) for name in names]
-    again = MemoisedReports(partition, 1.0, mechanism="unary", path=str(tmp_path / "reports"))
+    again = MemoizedReports(partition, 1.0, mechanism="unary", path=str(tmp_path / "reports"))
     assert [again.report(name, [0.9, 0.9], 1.0) for name in names] == found
     assert len(set(ReportFile(tmp_path / "reports").reports())) == len(set(found))
 
 
 def test_a_relative_path_stays_the_same_file(partition, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    keeper = MemoisedReports(partition, 1.0, mechanism="unary", path=":memory:")
+    keeper = MemoizedReports(partition, 1.0, mechanism="unary", path=":memory:")
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     report = keeper.report("a", X, Y)
@@ -107,7 +107,7 @@ def test_a_relative_path_stays_the_same_file(partition, tmp_path, monkeypatch):
 
 
 def test_bad_input_writes_nothing(partition, path):
-    keeper = MemoisedReports(partition, 1.0, mechanism="unary", path=path)
+    keeper = MemoizedReports(partition, 1.0, mechanism="unary", path=path)
     with pytest.raises(InvalidParameterError, match="NaN"):
         keeper.report("a", X, math.nan)
     with pytest.raises(InvalidParameterError, match="'record'"):
@@ -118,10 +118,10 @@ def test_bad_input_writes_nothing(partition, path):
 
 
 def test_reports_of_another_collection_are_refused(partition, tmp_path):
-    MemoisedReports(partition, 1.0, path=tmp_path / "reports").report("a", X, Y)
+    MemoizedReports(partition, 1.0, path=tmp_path / "reports").report("a", X, Y)
     for options in ({"epsilon": 2.0}, {"epsilon": 1.0, "mechanism": "paper"}):
         with pytest.raises(InvalidParameterError, match="another collection"):
-            MemoisedReports(partition, path=tmp_path / "reports", **options)
+            MemoizedReports(partition, path=tmp_path / "reports", **options)
 
 
 def test_what_is_no_file_of_reports_is_refused(partition, tmp_path):
@@ -132,18 +132,18 @@ def test_what_is_no_file_of_reports_is_refused(partition, tmp_path):
     for name in ("text", "other"):
         before = (tmp_path / name).read_bytes()
         with pytest.raises(InvalidParameterError, match="'path'"):
-            MemoisedReports(partition, 1.0, path=tmp_path / name)
+            MemoizedReports(partition, 1.0, path=tmp_path / name)
         assert (tmp_path / name).read_bytes() == before
     with pytest.raises(OSError, match="absent"):
-        MemoisedReports(partition, 1.0, path=tmp_path / "absent" / "reports")
+        MemoizedReports(partition, 1.0, path=tmp_path / "absent" / "reports")
     with pytest.raises(OSError, match="directory|denied"):
-        MemoisedReports(partition, 1.0, path=tmp_path)
+        MemoizedReports(partition, 1.0, path=tmp_path)
 
 
 def test_nobody_else_may_read_the_file(partition, tmp_path):
     before = os.umask(0)
     try:
-        MemoisedReports(partition, 1.0, path=tmp_path / "reports").report("a", X, Y)
+        MemoizedReports(partition, 1.0, path=tmp_path / "reports").report("a", X, Y)
     finally:
         os.umask(before)
     assert owner_alone(tmp_path / "reports")
@@ -191,7 +191,7 @@ def make_faulty(monkeypatch, statement, fault, when):
 def test_a_report_that_cannot_be_written_is_not_returned(
     partition, tmp_path, monkeypatch, statement
 ):
-    keeper = MemoisedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
+    keeper = MemoizedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
     with monkeypatch.context() as patch:
         make_faulty(patch, statement, fail, "before")
         with pytest.raises(sqlite3.OperationalError, match="full"):
@@ -208,7 +208,7 @@ def test_a_report_that_cannot_be_written_is_not_returned(
 def test_a_process_that_stops_has_returned_what_is_on_disk_or_nothing(
     partition, tmp_path, monkeypatch, statement, when
 ):
-    keeper = MemoisedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
+    keeper = MemoizedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
     child = os.fork()
     if child == 0:
         make_faulty(monkeypatch, statement, lambda: os._exit(3), when)
@@ -218,7 +218,7 @@ def test_a_process_that_stops_has_returned_what_is_on_disk_or_nothing(
     written = ReportFile(tmp_path / "reports").reports()
     assert len(written) == (statement == "COMMIT" and when == "after")
     report = keeper.report("a", X, Y)
-    assert report == MemoisedReports(
+    assert report == MemoizedReports(
         partition, 1.0, mechanism="unary", path=tmp_path / "reports"
     ).report("a", X, Y)
     assert written in ([], [report])
@@ -226,9 +226,9 @@ def test_a_process_that_stops_has_returned_what_is_on_disk_or_nothing(
 
 DEVICE = """
 import sys
-from dpboost.local import LPDTPartition, MemoisedReports
+from dpboost.local import LPDTPartition, MemoizedReports
 partition = LPDTPartition.from_json(open(sys.argv[1]).read())
-keeper = MemoisedReports(partition, 1.0, mechanism="unary", path=sys.argv[2])
+keeper = MemoizedReports(partition, 1.0, mechanism="unary", path=sys.argv[2])
 for number in range(10**6):
     print(number, keeper.report(str(number), [0.1, 0.2], 0.3).hex(), flush=True)
 """
@@ -257,7 +257,7 @@ def test_what_a_killed_device_has_sent_is_what_it_sends_again(partition, tmp_pat
             if line.endswith("\n"):
                 number, report = line.split()
                 assert sent.setdefault(number, report) == report
-    keeper = MemoisedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
+    keeper = MemoizedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
     assert len(sent) >= 9
     for number, report in sent.items():
         assert keeper.report(number, [0.9, 0.9], 1.0).hex() == report
@@ -269,5 +269,5 @@ def test_what_a_killed_device_has_sent_is_what_it_sends_again(partition, tmp_pat
 def test_devices_need_noise(partition):
     with pytest.raises(InvalidParameterError, match=r"'epsilon' parameter of LPDTPartition.encode"):
         partition.encode(X, Y, epsilon=math.inf)
-    with pytest.raises(InvalidParameterError, match=r"'epsilon' parameter of MemoisedReports"):
-        MemoisedReports(partition, math.inf)
+    with pytest.raises(InvalidParameterError, match=r"'epsilon' parameter of MemoizedReports"):
+        MemoizedReports(partition, math.inf)

@@ -83,7 +83,7 @@ def test_rows_of_a_user_share_a_fold_and_are_limited():
     assert set(counts.values()) == {4}  # two rows in two of three fits
     assert all(set(Counter(part.tolist()).values()) == {2} for part in seen)
     assert results.privacy_report.rows_per_user == 2
-    with pytest.raises(InvalidParameterError, match="give both or none"):
+    with pytest.raises(InvalidParameterError, match="pass both or neither"):
         cv({"rows_per_user": 2})
 
 
@@ -160,7 +160,7 @@ def test_a_budget_has_all_fits_and_metrics_as_one_line(public):
     assert report.epsilon_spent <= budget.epsilon_spent
     assert report.facts["budget"].startswith("30 % of the budget")
     metrics, *fits = records
-    whole = budget.whole(dpboost.privacy.accounting.GDPAccountant()) * FRACTION
+    whole = budget.total(dpboost.privacy.accounting.GDPAccountant()) * FRACTION
     share = 0 if public else METRIC_SHARE
     assert all(fit.capacity == whole * (1 - share) / 2 for fit in fits)
     assert metrics.spent == whole * share
@@ -192,7 +192,7 @@ def test_what_does_not_fit_into_a_budget_draws_and_books_nothing(monkeypatch):
     with pytest.raises(InvalidParameterError, match="noise_seed"):
         cv({"noise_seed": 1}, budget=budget, fraction=0.5)
     assert budget.lines == ()
-    budget.book("fit", "mu squared", Fraction(4, 5))
+    budget.reserve("fit", "mu squared", Fraction(4, 5))
     with pytest.raises(dpboost.BudgetExceededError):
         cv(budget=budget, fraction=0.5)
     assert len(budget.lines) == 1
@@ -348,7 +348,7 @@ def test_of_given_folds_the_number_is_taken(name):
 
 def test_training_rows_are_no_public_set():
     data = Dataset(X, Y)
-    with pytest.raises(InvalidParameterError, match="among public_sets"):
+    with pytest.raises(InvalidParameterError, match="public_sets contains"):
         dpboost.cv(PARAMS, data, 3, public_sets=[data])
 
 

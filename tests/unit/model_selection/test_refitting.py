@@ -65,8 +65,8 @@ def test_all_is_spent_on_leaves(model) -> None:
     budget = Budget(epsilon=1, delta=1e-6)
     report = refit_leaves(model, *table(500, 1), budget=budget, fraction=0.4).privacy_report_
     assert [line.label for line in report.releases] == ["leaf sums"]
-    assert report.spent == report.capacity == budget.whole(budget.accountant) * Fraction(2, 5)
-    assert budget.left == {"Gaussian": Fraction(3, 5)}
+    assert report.spent == report.capacity == budget.total(budget.accountant) * Fraction(2, 5)
+    assert budget.remaining == {"Gaussian": Fraction(3, 5)}
     assert "of a released model" in str(report.facts["structure"])
     with pytest.raises(BudgetExceededError):
         refit_leaves(model, *table(500, 1), budget=budget, fraction=0.7)
@@ -98,7 +98,7 @@ def test_users(model) -> None:
     assert newer.privacy_report_.rows_per_user == 2
     with pytest.raises(InvalidParameterError, match="'rows_per_user'"):
         refit_leaves(model, X, y, user_ids=users, budget=budget, fraction=1)
-    with pytest.raises(InvalidParameterError, match="give both or none"):
+    with pytest.raises(InvalidParameterError, match="pass both or neither"):
         refit_leaves(old, X, y, budget=budget, fraction=1)
 
 
@@ -143,7 +143,7 @@ def test_models_that_cannot_be_refitted(monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"budget": None}, "paid from a budget"),
+        ({"budget": None}, "needs a budget"),
         ({"fraction": 2}, "'fraction'"),
         ({"fraction": Fraction(1, 10**9)}, "'fraction'"),
         ({"y": np.zeros(3)}, "same length"),

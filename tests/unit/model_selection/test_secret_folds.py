@@ -55,7 +55,7 @@ def test_a_cross_validation_books_every_fit_and_every_score(table) -> None:
     assert len(scores) == 4
     assert scores.mean() > 0.9
     assert [line.what for line in budget.lines] == ["DPBoostClassifier", "evaluate"] * 4
-    assert budget.left == {"Gaussian": Fraction(4, 10)}
+    assert budget.remaining == {"Gaussian": Fraction(4, 10)}
 
 
 def test_losses_get_a_minus_and_a_search_chooses_the_best(table) -> None:
@@ -80,7 +80,7 @@ def test_losses_get_a_minus_and_a_search_chooses_the_best(table) -> None:
 def test_a_score_that_does_not_fit_is_refused(table) -> None:
     model = classifier().fit(*table)
     scorer = dealt().scorer("accuracy", fraction=0.6)
-    with pytest.raises(InvalidParameterError, match="charges a budget for|one of a budget"):
+    with pytest.raises(InvalidParameterError, match="needs a budget|one of a budget"):
         scorer(model, *table)
     with Budget(epsilon=1, delta=1e-6) as budget:
         assert scorer(model, *table) > 0.8
@@ -95,7 +95,7 @@ def test_folds_by_position_are_refused(table) -> None:
     folds = SecretKFold(3)
     with (
         Budget(epsilon=20, delta=1e-6),
-        pytest.raises(InvalidParameterError, match="has dealt no rows"),
+        pytest.raises(InvalidParameterError, match="has assigned no rows"),
     ):
         cross_val_score(
             classifier(),

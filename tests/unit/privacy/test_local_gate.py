@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpboost.local
-from dpboost.local import LPDTClassifier, LPDTPartition, LPDTRegressor, MemoisedReports
+from dpboost.local import LPDTClassifier, LPDTPartition, LPDTRegressor, MemoizedReports
 from dpboost.local.collection import ReportPlan
 from dpboost.privacy.ledger import Ledger
 
@@ -67,13 +67,13 @@ def test_every_report_is_booked_at_epsilon(mechanism, monkeypatch):
 
 def test_a_device_draws_anew_and_a_keeper_does_not(tmp_path):
     partition = grown()
-    keeper = MemoisedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
+    keeper = MemoizedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
     x, y = [0.2, 0.4], 0.3
     drawn = {partition.encode(x, y, 1.0, mechanism="unary") for _ in range(64)}
     kept = {keeper.report("a", x, y) for _ in range(64)}
     assert len(drawn) > 1
     assert len(kept) == 1
-    again = MemoisedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
+    again = MemoizedReports(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
     assert again.report("a", [0.9, 0.9], 1.0) in kept
 
 

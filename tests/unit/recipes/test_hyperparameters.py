@@ -13,7 +13,7 @@ BAD = {
     "n_splits": [0, 4096],
     "leaf_share": [0, 1, 2, "a"],
     "target_error": [-0.1, 1.5],
-    "least_gain": [-1, float("nan")],
+    "min_gain": [-1, float("nan")],
     "selection": ["argmax", 3],
     "depth_budget": ["half"],
     "threshold_draws": ["both"],

@@ -112,7 +112,7 @@ def test_no_guarantee_leaves_everything(explained: dpboost.EpsilonExplanation) -
 def test_the_sentence_rounds_up() -> None:
     sentence = str(explain_epsilon(1.0, 1e-5))
     assert sentence.startswith("epsilon = 1, delta = 1e-05:")
-    for bound in ("at most 0.4622 over guessing", "at most 2.72 %", "at most 73.12 %"):
+    for bound in ("is at most 0.4622, for", "at most 2.72 %", "at most 73.12 %"):
         assert bound in sentence
     assert str(explain_epsilon(mu=1)).startswith("mu = 1:")
 

@@ -93,7 +93,7 @@ def test_sparse_tables_are_read():
 
 def test_what_is_shown_is_marked_private_and_escaped():
     check = Schema(bounds={"<b>": (0, 1)}).check(pd.DataFrame({"<b>": [3.0]}))
-    assert repr(check).startswith("PRIVATE")
+    assert repr(check).startswith("NOT PRIVATE")
     page = check._repr_html_()
-    assert "PRIVATE" in page
+    assert "NOT PRIVATE" in page
     assert "<td>&lt;b&gt;</td>" in page

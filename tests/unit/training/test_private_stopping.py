@@ -80,7 +80,7 @@ def test_what_was_reserved_and_never_charged_is_free_again(kind) -> None:
     assert (first.closes, second.closes) == (0, 1)
     assert [line.fraction for line in budget.lines[:2]] == [HALF, HALF * STOPPING_SHARE]
     if "ended training" in str(text):
-        assert budget.left["Gaussian"] > HALF
+        assert budget.remaining["Gaussian"] > HALF
         assert first.fraction < HALF
         assert second.fraction < HALF * STOPPING_SHARE
     else:
@@ -94,10 +94,10 @@ def test_a_model_that_is_done_early_leaves_most_of_the_budget() -> None:
     budget = gaussian(epsilon=20)
     done = model("two", n_estimators=400, learning_rate=1.0, early_stopping_round=1)
     done.fit(X, np.zeros(len(y), dtype=int), budget=budget, fraction=HALF, holdout=0.3)
-    assert budget.left["Gaussian"] > Fraction(3, 5)
+    assert budget.remaining["Gaussian"] > Fraction(3, 5)
     # The evaluation of the rows held out adds to what they have charged, not to the training.
     evaluate(done, budget=budget, fraction=Fraction(1, 10))
-    assert budget.left["Gaussian"] > Fraction(3, 5)
+    assert budget.remaining["Gaussian"] > Fraction(3, 5)
 
 
 def test_the_file_has_the_reservation_and_what_became_of_it(tmp_path) -> None:
@@ -107,7 +107,7 @@ def test_the_file_has_the_reservation_and_what_became_of_it(tmp_path) -> None:
     model("numbers", early_stopping_round=1).fit(X, y, budget=budget, fraction=HALF, holdout=0.3)
     again = Budget.load(tmp_path / "budget")
     assert again.lines == budget.lines
-    assert again.left == budget.left
+    assert again.remaining == budget.remaining
 
 
 def test_a_fit_that_fails_gets_nothing_back(monkeypatch) -> None:
@@ -121,7 +121,7 @@ def test_a_fit_that_fails_gets_nothing_back(monkeypatch) -> None:
         model("numbers", early_stopping_round=1).fit(
             X, y, budget=budget, fraction=HALF, holdout=0.3, callbacks=[fail]
         )
-    assert budget.left == {"Gaussian": HALF}
+    assert budget.remaining == {"Gaussian": HALF}
 
 
 def test_the_callback_of_lightgbm_asks_for_it_too() -> None:

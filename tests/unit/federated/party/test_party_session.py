@@ -820,7 +820,7 @@ def test_parties_hear_a_code_of_the_end():
 
 def test_functions_are_no_part_of_an_agreement():
     model = FederatedBoostingClassifier(schema=SCHEMA, objective=lambda y, p: (y, p))
-    with pytest.raises(InvalidParameterError, match="nobody's code"):
+    with pytest.raises(InvalidParameterError, match="run no code of others"):
         model.agreement(3, ["age", "dose"])
 
 

@@ -52,7 +52,7 @@ def test_labels_of_shares_lie_between_0_and_1():
     ("task", "given", "named"),
     [
         ("regression", {"objective": "lambdarank"}, "lambdarank"),
-        ("regression", {"objective": lambda y, p: (y, p)}, "nobody's code"),
+        ("regression", {"objective": lambda y, p: (y, p)}, "run no code of others"),
         ("regression", {"objective": "binary", "alphas": 1}, "objective"),
         ("regression", ["poisson"], "objective"),
         ("regression", {"alpha": -1.0}, "alpha"),

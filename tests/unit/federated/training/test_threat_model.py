@@ -69,7 +69,7 @@ def test_the_surplus_of_noise_is_told_where_parties_may_be_lost():
     found = facts(*released(6, dropouts=2))
     # Three shares carry the noise; six are there, or four.
     assert found["surplus noise"] == (
-        "variance 2 times what is charged while nobody is lost, 1.333 times with 2 lost"
+        "variance 2 times the charge without a lost party, 1.333 times with 2 lost"
     )
     assert found["lost parties"].startswith("up to 2 of a release")
     assert "surplus noise" not in facts(*released(6))

@@ -15,7 +15,7 @@ from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree.dp_topdown import DP_TOPDOWN, level_weights
 
 RECIPE = {"recipe": "dp_topdown", "preset": "paper", "max_bin": 6}
-NO_TESTS = {"target_error": 0.0, "least_gain": 0.0}
+NO_TESTS = {"target_error": 0.0, "min_gain": 0.0}
 
 
 def same_partition(first, second):
@@ -69,7 +69,7 @@ def test_the_depth_of_the_paper_ends_where_no_draw_would_be_exact(
 ):
     """A part of the budget that has no exact sampler is of no use: the depth has no other cap."""
     X, y = whole_numbers(2000)
-    free = {"target_error": 0.0, "least_gain": 0.0}
+    free = {"target_error": 0.0, "min_gain": 0.0}
     model = fit(X, y, epsilon=epsilon, **RECIPE | free)
     assert model.max_depth_ == deepest
     assert model.privacy_report_.epsilon_spent <= epsilon
@@ -165,8 +165,8 @@ def test_nodes_of_a_depth_cost_what_one_of_them_costs(whole_numbers, fit):
 def test_the_tests_on_released_numbers_keep_the_tree_small(whole_numbers, fit):
     X, y = whole_numbers()
     free = fit(X, y, n_splits=60, **RECIPE, **NO_TESTS)
-    gains = fit(X, y, n_splits=60, target_error=0.0, least_gain=0.3, **RECIPE)
-    sizes = fit(X, y, n_splits=60, target_error=1.0, least_gain=0.0, **RECIPE)
+    gains = fit(X, y, n_splits=60, target_error=0.0, min_gain=0.3, **RECIPE)
+    sizes = fit(X, y, n_splits=60, target_error=1.0, min_gain=0.0, **RECIPE)
     assert free.get_n_leaves() == 61
     assert gains.get_n_leaves() < 61
     # Nodes of fewer than a sixtieth of the rows stay leaves.

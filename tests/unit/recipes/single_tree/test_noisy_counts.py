@@ -9,7 +9,7 @@ import pytest
 
 from dpboost.recipes.single_tree.dp_topdown import level_weights
 
-NO_TESTS = {"target_error": 0.0, "least_gain": 0.0}
+NO_TESTS = {"target_error": 0.0, "min_gain": 0.0}
 BOTH = pytest.mark.parametrize("recipe", ["noisy_counts", "local_rnm"])
 
 
@@ -61,8 +61,8 @@ def test_the_tests_on_released_numbers_keep_the_tree_small(whole_numbers, fit, r
     X, y = whole_numbers()
     options = {"recipe": recipe, "n_splits": 60, "max_depth": 8, "max_bin": 6}
     free = fit(X, y, **options, **NO_TESTS)
-    gains = fit(X, y, target_error=0.0, least_gain=0.3, **options)
-    sizes = fit(X, y, target_error=1.0, least_gain=0.0, **options)
+    gains = fit(X, y, target_error=0.0, min_gain=0.3, **options)
+    sizes = fit(X, y, target_error=1.0, min_gain=0.0, **options)
     assert free.get_n_leaves() == 61
     assert gains.get_n_leaves() < 61
     inner = sizes.tree_.counts[sizes.tree_.splits.node].sum(axis=1)

@@ -18,7 +18,7 @@ BOTH = pytest.mark.parametrize("recipe", ["histograms", "histograms_saving"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_without_noise_it_is_cart(whole_numbers, fit, recipe, n_classes):
     X, y = whole_numbers(n_classes=n_classes)
-    ours = fit(X, y, recipe=recipe, max_depth=3, max_bin=6, least_rows=1)
+    ours = fit(X, y, recipe=recipe, max_depth=3, max_bin=6, min_rows=1)
     cart = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     pairs = set(zip(ours.apply(X).tolist(), cart.apply(X).tolist(), strict=True))
     assert len(pairs) == ours.get_n_leaves() == cart.get_n_leaves()
@@ -83,7 +83,7 @@ def test_every_path_spends_the_whole_budget_and_no_more(
 
     monkeypatch.setattr(Ledger, "_book", book)
     model = fit(
-        X, y, recipe="histograms_saving", epsilon=epsilon, max_depth=3, max_bin=6, least_rows=1200
+        X, y, recipe="histograms_saving", epsilon=epsilon, max_depth=3, max_bin=6, min_rows=1200
     )
     assert model.privacy_report_.spent == Fraction(epsilon)
     for path in paths(model):
@@ -115,7 +115,7 @@ def test_early_leaves_have_more_for_their_counts(whole_numbers, fit, monkeypatch
         epsilon=500.0,
         max_depth=3,
         max_bin=6,
-        least_rows=1600,
+        min_rows=1600,
     )
     leaves = {cost for label, cost in spent if label == "leaf counts"}
     # Half of the budget at the bottom; above, that of the levels that were not made as well.
@@ -126,7 +126,7 @@ def test_early_leaves_have_more_for_their_counts(whole_numbers, fit, monkeypatch
 def test_a_feature_that_was_dropped_does_not_make_a_leaf(whole_numbers, fit):
     X, y = whole_numbers(n_features=8)
     y = (X[:, 0] > 2).astype(int)
-    options = {"epsilon": 1000.0, "max_depth": 1, "max_bin": 6, "least_rows": 10**6}
+    options = {"epsilon": 1000.0, "max_depth": 1, "max_bin": 6, "min_rows": 10**6}
     assert fit(X, y, recipe="histograms_saving", **options).get_n_leaves() == 2
     assert fit(X, y, recipe="histograms", **options).get_n_leaves() == 1
 
