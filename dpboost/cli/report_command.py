@@ -64,12 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="scores of fit --holdout or evaluate; may be repeated",
     )
     parser.add_argument(
-        "--budget", metavar="FILE", help="list all lines of this budget in the certificate"
-    )
-    parser.add_argument(
         "--budget",
         metavar="FILE",
-        help="list all lines of the budget, in the report and the certificate",
+        help="list all lines of this budget in the report and the certificate",
     )
     parser.add_argument("--registry", metavar="FILE", help="write the registry's record, as YAML")
 

@@ -209,7 +209,7 @@ def test_an_elimination_under_a_budget_has_one_account():
     with dpboost.Budget(epsilon=1, delta=1e-6) as budget:
         texts = sums(lambda: RFE(own, n_features_to_select=1).fit(X, Y, fraction=0.5))
     assert texts == []
-    assert set(budget.left.values()) == {0}
+    assert set(budget.remaining.values()) == {0}
 
 
 def test_a_splitter_that_counts_the_rows_is_not_told():

@@ -245,11 +245,11 @@ def test_a_session_is_charged_to_a_budget_once():
         booster = Booster(PARAMS, Dataset(X, Y), fraction=0.25)
     booster.update()
     booster.update()
-    assert set(budget.left.values()) == {1}
+    assert set(budget.remaining.values()) == {1}
     assert booster.num_trees() == 2
-    assert set(budget.left.values()) == {0.75}
+    assert set(budget.remaining.values()) == {0.75}
     booster.rollback_one_iter()
-    assert set(budget.left.values()) == {0.75}
+    assert set(budget.remaining.values()) == {0.75}
     other = Booster(PARAMS, Dataset(X, Y), budget=budget, fraction=0.8)
     other.update()
     with pytest.raises(dpboost.BudgetExceededError):
