@@ -259,7 +259,8 @@ def body(results: Results) -> list[str]:
     ]
     heads += ["log loss", "slope"]
     return [
-        f"Means over {results.facts['splits']} splits ± a standard error, delta {DELTA:g}. "
+        f"Means ± a standard error; splits of the rows: {results.facts['splits']}, delta "
+        f"{DELTA:g}. "
         f"'{BEFORE}': gradients of the probability, clipped, with the steps that went with them; "
         f"'{AFTER}': best as it is. The slope is that of a logistic regression of held-out labels "
         "on raw scores: below 1 where probabilities are too extreme. Log loss is a part of that of "

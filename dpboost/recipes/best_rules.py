@@ -86,7 +86,8 @@ TWO_CLASSES = CLASSES | {
     "start_power": StepRule({0: 0.0, 8e3: 1.0}),
     # With many features there are so many rounds for each.
     "rounds_per_feature": StepRule({0: 0, 8e3: 10}),
-    "follows_signal": True,
+    # Of fewer rows, what the first rounds show is noise.
+    "follows_signal": StepRule({0: False, 1e3: True}),
     # Of few rows, what smaller steps cannot learn in these rounds is more than their noise.
     "learning_rate": LineRule({500: 0.25, 8e3: 0.13}),
 }
