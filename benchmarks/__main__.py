@@ -48,8 +48,8 @@ def _by_paper(names: Sequence[str], folder: Path) -> Iterator[str]:
         own = [name for name in names if name in {item.run for item in items}]
         left = [name for name in left if name not in own]
         yield f"{paper}: {_measured(items, folder)}"
-        yield f"  claims: {told(counts_of(paper, folder))}"
         yield from _wrapped([f"{name}*" if name == HEADLINES[paper] else name for name in own])
+        yield f"  claims: {told(counts_of(paper, folder))}"
     if left:
         yield "More of these papers"
         yield from _wrapped(left)
@@ -62,7 +62,8 @@ def _out_of_date(names: Sequence[str], folder: Path) -> Iterator[str]:
     stale = [name for name, found in states.items() if found == STALE]
     unknown = sum(found == UNKNOWN for found in states.values())
     if stale:
-        yield from _wrapped([f"{STALE}:", *stale])
+        yield f"{STALE[0].upper()}{STALE[1:]}:"
+        yield from textwrap.wrap(", ".join(stale), 150, break_on_hyphens=False)
     if unknown:
         yield f"{unknown} of {len(names)} records: {UNKNOWN}."
 

@@ -12,6 +12,7 @@ from benchmarks.__main__ import main
 from benchmarks.errors import BenchmarkError
 from benchmarks.harness.claims import Claim, finding, judged, sections
 from benchmarks.harness.groups import Group
+from benchmarks.harness.record import STALE, UNKNOWN
 from benchmarks.harness.results import Result
 from benchmarks.harness.run import Plan, Request, Run, Unit
 from benchmarks.problems import PROBLEMS
@@ -39,6 +40,19 @@ def test_the_short_list_is_one_screen_with_every_run_under_its_paper(capsys):
     for paper, name in HEADLINES.items():
         head = next(k for k, line in enumerate(shown) if line.startswith(paper))
         assert f"{name}*" in shown[head + 1].split()
+    assert sum(line.startswith("  claims: ") for line in shown) == len(HEADLINES)
+
+
+def test_the_list_names_records_of_other_code(monkeypatch, capsys):
+    monkeypatch.setattr(
+        command_line, "state_of", lambda name, folder: STALE if name == "figure2" else UNKNOWN
+    )
+    assert main(["list"]) == 0
+    told = capsys.readouterr().out
+    assert f"{STALE[0].upper()}{STALE[1:]}:\nfigure2\n" in told
+    assert f" records: {UNKNOWN}." in told
+    assert main(["list", "papers"]) == 0
+    assert capsys.readouterr().out.count(f"({STALE})") == 1
 
 
 @pytest.mark.parametrize("group", Group, ids=lambda group: group.word)
