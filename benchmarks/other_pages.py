@@ -46,6 +46,15 @@ def _number_lines(text: str) -> list[list[str]]:
     return [line.split(" | ") for line in lines]
 
 
+def _claims(text: str) -> str:
+    counts: dict[str, int] = {}
+    for line in re.findall(r"^\* .*$", text, re.MULTILINE):
+        for number, word in re.findall(r"\b(\d+) (confirmed|equivalent|undecided|refuted)\b", line):
+            counts[word] = counts.get(word, 0) + int(number)
+    said = listed([f"{number} {word}" for word, number in counts.items()])
+    return f"Of {sum(counts.values())} claims of the papers: {said}." if counts else ""
+
+
 def _https_cost(text: str) -> str:
     seconds = [cells[1] for cells in _number_lines(text)]
     if len(seconds) != 3:
@@ -160,6 +169,13 @@ def _windows(text: str) -> str:
 
 
 OTHER_PAGES = (
+    OtherPage(
+        file="claims.md",
+        title="Every claim of the texts of the five papers",
+        group=Group.PAPERS,
+        command="python -m benchmarks pages",
+        finding=_claims,
+    ),
     OtherPage(
         file="audit.txt",
         title="Audit of every release of every algorithm",

@@ -15,6 +15,7 @@ from benchmarks.files import write_atomically
 from benchmarks.harness.claims import HOLDS_MARGIN, HOLDS_ZERO, UNDECIDED, WORDS, Verdict, judged
 from benchmarks.harness.claims import sections as sections_of
 from benchmarks.harness.results import read
+from benchmarks.other_pages import headed
 from benchmarks.reproductions import inventory
 from benchmarks.reproductions.federated_trees import figures as federated
 
@@ -104,24 +105,22 @@ def over_depths(folder: Path) -> list[Verdict]:
 def claims_page(folder: Path) -> str:
     """Return the page: every sentence of a paper with what became of its claims."""
     lines = [
-        "# Claims of the five papers",
-        "",
         "Every sentence of the papers' texts that the results can confirm or refute, with what "
         "became of its claims, one for each data set. Sentences, margins and tests are declared in "
         "the code before a run; none is removed after it.",
         "",
     ]
     for paper in dict.fromkeys(item.paper for item in inventory.ITEMS):
-        lines += [f"# {paper}", ""]
+        lines += [f"## {paper}", ""]
         for name in _runs_of(paper):
             path = folder / f"{name}.md"
             said = list(_sentences(path.read_text(encoding="utf-8"))) if path.is_file() else []
             if said:
                 lines += [f"[{name}]({name}.md):", "", *said, ""]
         if paper == inventory.FEDERATED:
-            lines += sections_of(over_depths(folder))
+            lines += sections_of([one for one in over_depths(folder) if not one.claim.ours])
         lines += ["Not judged:", "", *(f"* {text}: {why}." for text, why in UNJUDGED[paper]), ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return headed(NAME, "\n".join(lines).rstrip() + "\n")
 
 
 def _sentences(page: str) -> Iterator[str]:

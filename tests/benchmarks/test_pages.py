@@ -39,7 +39,7 @@ def test_the_list_of_claims_is_that_of_the_pages():
         counted = claims_page.counts_of(paper, RESULTS)
         assert sum(counted.values()) > 0
         assert all(bool(reason) == (word == "undecided") for word, reason in counted)
-        assert f"# {paper}" in page
+        assert f"## {paper}" in page
 
 
 def test_every_claim_of_a_paper_has_its_sentence_and_numbers():
