@@ -107,7 +107,9 @@ def claims_page(folder: Path) -> str:
     lines = [
         "Every sentence of the papers' texts that the results can confirm or refute, with what "
         "became of its claims, one for each data set. Sentences, margins and tests are declared in "
-        "the code before a run; none is removed after it.",
+        "the code, and none is removed after a run. The records of 22 November 2026 and before are "
+        "older than the margins, the tests and the division of the error among the claims of a "
+        "sentence: for them these were chosen afterwards.",
         "",
     ]
     for paper in dict.fromkeys(item.paper for item in inventory.ITEMS):
