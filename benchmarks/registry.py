@@ -33,6 +33,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.label_grid import LABEL_BOUNDS
     from benchmarks.labels import LABELS
     from benchmarks.memory import MEMORY
+    from benchmarks.public_start import PUBLIC_START
     from benchmarks.reproductions.papers import PAPER_RUNS
     from benchmarks.rule_cliffs import RULE_CLIFFS
     from benchmarks.runner import as_run
@@ -48,6 +49,7 @@ def runs() -> dict[str, Run]:
         RULE_CLIFFS,
         IRRELEVANT_COLUMNS,
         WIDE_BOUNDS,
+        PUBLIC_START,
         CALIBRATION,
         AUDIT,
         ATTACKS,

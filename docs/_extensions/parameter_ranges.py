@@ -11,7 +11,7 @@ RANGES = {
     "delta": "[0, 1); 0: pure epsilon",
     "schema": "Schema, dict, or path of a file",
     "neighbors": "add_remove, replace",
-    "assume_public": "some of column_types, classes, categories",
+    "assume_public": "some of column_types, classes, categories, init_model",
     "rows_per_user": "whole number from 1; None: rows are protected",
     "recipe": "name or Recipe",
     "preset": "paper",

@@ -405,7 +405,9 @@ class PrivateEstimator(
             privacy=privacy,
             objective=objective,
             weights=weights,
-            continuation=Continuation(scored=scored, earlier=earlier),
+            continuation=Continuation(
+                scored=scored, earlier=earlier, public="init_model" in privacy.assume_public
+            ),
             public_seed=public_value(
                 "public seed",
                 lambda: public_seed(parameters["random_state"], privacy.noise_seed, owner),

@@ -29,13 +29,15 @@ PARAMETERS = """    Parameters
         assumed public or learned with a tenth of the budget.
     neighbors : {"add_remove", "replace"}, default="add_remove"
         Two tables are neighbors when one has one row more, or when one row differs.
-    assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
+    assume_public : tuple of {"column_types", "classes", "categories", "init_model"}, \
+default=the first two
         What is taken as public without being declared: column types (numbers, whole numbers,
         booleans or categories; a condition of the guarantee, since ``pandas.read_csv`` without
         ``dtype`` guesses them from the cells), and the set of labels of a classifier.
         ``"categories"`` adds the lists of categories that columns of a categorical type bring
         along: they are made of rows, become part of the model, and are learned without it, which
-        needs delta > 0.
+        needs delta > 0. ``"init_model"`` states that a model without a private report, which is
+        continued, was trained on public rows alone.
     boosting_type, num_leaves, subsample_for_bin, min_split_gain, min_child_weight, \
 min_child_samples, subsample, subsample_freq, colsample_bytree, reg_alpha : optional
         LightGBM's, with its defaults in ``get_params``; ``python -m dpboost parity`` says what

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.boosting_loop import TreeRows
 from dpboost.growing.feature_sampler import FeatureQueue
+from dpboost.growing.learned_prior import LearnedPrior
 from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf, split_gains
 from dpboost.growing.signal_rate import SignalRate
 from dpboost.losses import Loss
@@ -55,6 +56,8 @@ class PartitionLearner:
         Levels of the first partitions, one for each feature, which cut nothing else. 0: no such.
     signal : SignalRate, optional
         Makes steps smaller where little is learned. A learning rate of the round goes before it.
+    prior : LearnedPrior, optional
+        Makes steps as small as released sums show, where a model is continued.
 
     Privacy
     -------
@@ -75,6 +78,7 @@ class PartitionLearner:
     rules: LeafRules | None = None
     depth_alone: int = 0
     signal: SignalRate | None = None
+    prior: LearnedPrior | None = None
 
     def learn(
         self,
@@ -90,10 +94,15 @@ class PartitionLearner:
         # released steps are the order in which thresholds cut it from then on.
         ordering = self.to_order.pop() if self.to_order else None
         partition = self._partition(ordering)
-        gradients, hessians, noise_stddev, steps = release_leaves(
-            rows, partition, self.scale, self.leaf, self.rules, budget=budget, ledger=ledger
+        gradients, hessians, noise_stddev = release_leaves(
+            rows, partition, self.scale, budget=budget, ledger=ledger
         )
         # From here on there are released sums alone: gains, order, rate and leaves cost nothing.
+        leaf, rules = self.leaf, self.rules
+        if self.prior is not None:
+            leaf = self.prior.leaf(leaf, gradients, hessians, noise_stddev)
+            rules = None if rules is None else replace(rules, leaf=leaf)
+        steps = leaf_steps(partition, gradients, hessians, noise_stddev, leaf, rules)
         shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)
         self.queue.learn(partition.features, partition.feature, *shown)
         if ordering is not None:
@@ -104,7 +113,7 @@ class PartitionLearner:
         # model that is read again goes on from the same scores.
         rows.add(values)
         gain = shown[0] * (self.loss.squared_step / len(values))
-        noise = leaf_noise(self.leaf, self.rules, self.loss, noise_stddev, rate)
+        noise = leaf_noise(leaf, rules, self.loss, noise_stddev, rate)
         return tuple(
             tree_of(partition, value, weight, gain, noise)
             for value, weight in zip(values, hessians, strict=True)
@@ -138,12 +147,10 @@ def release_leaves(
     rows: TreeRows,
     partition: Partition,
     scale: SumScale,
-    leaf: ShrunkenLeaf,
-    rules: LeafRules | None,
     *,
     budget: PrivacyCost,
     ledger: Ledger,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float, NDArray[np.float64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Release the sums of the leaves of a public partition.
 
     Returns
@@ -152,8 +159,6 @@ def release_leaves(
         Noisy sums.
     noise_stddev : float
         Of the noise of a gradient sum.
-    steps : ndarray of shape (n_outputs, n_leaves)
-        What the leaves make of them.
     """
     noise = ledger.accountant.noise(budget)
     sums = rows.leaf_sums(partition, scale, ledger.neighbors)
@@ -165,11 +170,21 @@ def release_leaves(
         # As many measurements of one number: their mean has the noise of one, over the root of
         # their number.
         hessians[:] = hessians.mean(axis=0)
+    return gradients, hessians, noise_stddev
+
+
+def leaf_steps(
+    partition: Partition,
+    gradients: NDArray[np.float64],
+    hessians: NDArray[np.float64],
+    noise_stddev: float,
+    leaf: ShrunkenLeaf,
+    rules: LeafRules | None,
+) -> NDArray[np.float64]:
+    """Return what leaves make of released sums, of shape (n_outputs, n_leaves)."""
     if rules is None:
-        steps = leaf.steps(gradients, hessians, noise_stddev)
-    else:
-        steps = rules.steps(partition, gradients, hessians, noise_stddev)
-    return gradients, hessians, noise_stddev, steps
+        return leaf.steps(gradients, hessians, noise_stddev)
+    return rules.steps(partition, gradients, hessians, noise_stddev)
 
 
 def leaf_noise(

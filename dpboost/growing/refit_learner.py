@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpboost.growing.boosting_loop import TreeRows
-from dpboost.growing.partition_learner import leaf_noise, release_leaves, tree_of
+from dpboost.growing.partition_learner import leaf_noise, leaf_steps, release_leaves, tree_of
 from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf, split_gains
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
@@ -60,9 +60,10 @@ class RefitLearner:
     ) -> tuple[Tree, ...]:
         """Release the trees of one round; their structure is shared by all outputs."""
         partition = self.partitions.pop()
-        gradients, hessians, noise_stddev, steps = release_leaves(
-            rows, partition, self.scale, self.leaf, self.rules, budget=budget, ledger=ledger
+        gradients, hessians, noise_stddev = release_leaves(
+            rows, partition, self.scale, budget=budget, ledger=ledger
         )
+        steps = leaf_steps(partition, gradients, hessians, noise_stddev, self.leaf, self.rules)
         shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)
         rate = self.learning_rate if learning_rate is None else learning_rate
         values = self.loss.to_score_units(steps, 1.0, rate)

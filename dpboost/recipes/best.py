@@ -38,6 +38,7 @@ from dpboost.growing.boosting_loop import (
 )
 from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.feature_sampler import FeatureQueue
+from dpboost.growing.learned_prior import LearnedPrior
 from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.refit_learner import RefitLearner, partitions_of
@@ -260,6 +261,7 @@ def build(setting: Setting) -> BoostingLoop:
         rules=_rules_of_leaves(hyper, leaf),
         depth_alone=min(rules["depth_alone"], hyper.max_depth) if begins_alone else 0,
         signal=_signal(facts) if rules["follows_signal"] else None,
+        prior=LearnedPrior() if facts.continued else None,
     )
     return BoostingLoop(
         n_rounds=hyper.n_estimators,

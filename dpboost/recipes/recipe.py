@@ -332,6 +332,8 @@ class PublicFacts:
         Of the public list; 0 in a regression.
     weighted : bool, default=False
         Whether rows have weights, in units of 2^-16.
+    continued : bool, default=False
+        Whether the fit goes on from another model.
     """
 
     epsilon: float
@@ -346,6 +348,7 @@ class PublicFacts:
     max_rows: int | None = None
     n_classes: int = 0
     weighted: bool = False
+    continued: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

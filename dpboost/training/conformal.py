@@ -85,10 +85,10 @@ def calibrated(
     }
     report = PrivacyReport.from_ledger(
         ledger,
-        assumed_public=fitted.completed.assumed,
+        assumed_public=(*fitted.completed.assumed, *continuation.assumed),
         facts=facts,
         rows_per_user=rows_per_user,
-        continues=continuation.continues,
+        continues=continuation.adds_up,
         earlier=continuation.report,
         budget=(fitted.report.accounting or {}).get("budget"),
     )

@@ -85,10 +85,10 @@ def fitted_model(
     loss, weights = setting.loss, request.weights
     report = PrivacyReport.from_ledger(
         ledger,
-        assumed_public=completed.assumed,
+        assumed_public=(*completed.assumed, *request.continuation.assumed),
         facts={**_facts(request, setting.hyper, completed), **facts},
         rows_per_user=request.privacy.rows_per_user,
-        continues=request.continuation.continues,
+        continues=request.continuation.adds_up,
         earlier=request.continuation.report,
         budget=request.privacy.budget_record,
     )

@@ -30,7 +30,7 @@ from dpboost.rows.raw_rows import CategoryTally, ClassTally
 from dpboost.schema import ResolvedSchema
 from dpboost.training.label_range import learn_label_range, release_label_range, release_row_count
 
-ASSUMPTIONS = ("column_types", "classes", "categories")
+ASSUMPTIONS = ("column_types", "classes", "categories", "init_model")
 # Lists of categories are not among them: df.name.astype("category") lists persons.
 ASSUMED_BY_DEFAULT = ("column_types", "classes")
 # A warning names so many labels or columns.

@@ -65,10 +65,13 @@ class Continuation:
         Whether the user gives a score for each row.
     earlier : EarlierModel or None
         The released model whose predictions the scores are.
+    public : bool
+        Whether the user states that this model is public, whatever its report says.
     """
 
     scored: bool = False
     earlier: EarlierModel | None = None
+    public: bool = False
 
     @property
     def given(self) -> bool:
@@ -82,8 +85,25 @@ class Continuation:
 
     @property
     def report(self) -> PrivacyReport | None:
-        """The report of the other model."""
-        return None if self.earlier is None else self.earlier.report
+        """The report of the other model, where its guarantee and that of this fit add up."""
+        return self.earlier.report if self.earlier is not None and self.adds_up else None
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the guarantee rests on that of another model.
+
+        A private one counts in any case: the statement that it is public can only be wrong.
+        """
+        if self.earlier is None:
+            return False
+        report = self.earlier.report
+        return not self.public or (report is not None and report.private)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What the user states to be public, for the report."""
+        stated = self.continues and not self.adds_up
+        return ("the model that is continued (init_model), as one of public rows",) * stated
 
     def check_outputs(self, loss: Loss) -> None:
         """Raise when the model to be continued has another number of raw scores a row.
@@ -134,13 +154,13 @@ class Continuation:
 
     def warn_if_not_private(self) -> None:
         """Warn where the model to be continued takes the guarantee away."""
-        if not self.continues:
+        if not self.adds_up:
             return
         if self.report is None:
             reason, cure = (
                 "it continues a model without a privacy report, whose trees may show any row",
-                "Continue a model of dpboost. Of a model of public rows alone, give the raw scores "
-                "of X as init_score, and add those of new rows to what this one predicts",
+                "Continue a model of dpboost. If it was trained on public rows alone, state so: "
+                "assume_public=('column_types', 'classes', 'init_model')",
             )
         elif not self.report.private:
             reason = f"the model that it continues is not: {'; '.join(self.report.reasons)}"
@@ -366,6 +386,7 @@ class FitRequest:
             max_rows=completed.schema.max_rows,
             n_classes=len(classes),
             weighted=self.weights.of_rows,
+            continued=self.continuation.continues,
         )
 
     def settle(self, facts: PublicFacts) -> Parameters:

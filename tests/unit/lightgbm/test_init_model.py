@@ -118,8 +118,42 @@ def test_a_model_without_a_report_is_a_condition_that_no_verbosity_silences(form
     fit = {
         "train": lambda: dpboost.train(quiet, dpboost.Dataset(X, y), init_model=source),
     }.get(form, lambda: DPBoostRegressor(**quiet).fit(X, y, init_model=source))
-    with pytest.warns(NotPrivateWarning, match=r"without a privacy report.* as init_score"):
+    with pytest.warns(NotPrivateWarning, match=r"without a privacy report.*'init_model'\)"):
         fit()
+
+
+PUBLIC = ("column_types", "classes", "init_model")
+
+
+@pytest.mark.parametrize("form", ["stock", "noiseless"])
+def test_a_model_of_public_rows_is_public_by_the_users_statement(form):
+    X, y = table(500)
+    source = lightgbm.LGBMRegressor(n_estimators=5, verbosity=-1).fit(*table(400))
+    if form == "noiseless":
+        source = DPBoostRegressor(schema=SCHEMA, **{**QUICK, "epsilon": math.inf})
+        with pytest.warns(UserWarning, match="not private"):
+            source.fit(*table(400))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NotPrivateWarning)
+        model = DPBoostRegressor(schema=SCHEMA, assume_public=PUBLIC, **QUICK)
+        model.fit(X, y, init_model=source)
+    report = model.privacy_report_
+    assert report.private
+    assert (report.epsilon, report.earlier_epsilon) == (QUICK["epsilon"], 0)
+    (line,) = [line for line in report.assumed_public if "init_model" in line]
+    assert line in report.details()
+    certificate = report.certificate(model=model)
+    assert certificate["accounting"]["earlier"]["epsilon"] == "0"
+    again = dpboost.replay(model.transcript_)
+    assert again.booster_.model_to_string() == model.booster_.model_to_string()
+
+
+def test_a_private_model_adds_up_whatever_the_user_states(first):
+    X, y = table(500)
+    model = DPBoostRegressor(schema=SCHEMA, assume_public=PUBLIC, **QUICK)
+    model.fit(X, y, init_model=first)
+    assert model.privacy_report_.earlier_epsilon == 2
+    assert not any("init_model" in line for line in model.privacy_report_.assumed_public)
 
 
 def test_the_cure_for_a_model_of_public_rows_is_private():
