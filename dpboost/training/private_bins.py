@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import bin_merging, binning
 from dpboost.data.binner import Binner
-from dpboost.data.feature_bins import N_CELLS, AffineBins, fine_cells
+from dpboost.data.feature_bins import N_CELLS, AffineBins, Zoom, fine_cells, zoom_of
 from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
-from dpboost.training.zoom import Zoom, zoom_of
 
 # One row in units of histograms with Gaussian noise, which wants a fine lattice. Laplace noise is
 # exact on whole rows.

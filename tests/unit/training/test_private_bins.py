@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpboost.data.binner import Binner
-from dpboost.data.feature_bins import fine_cells, uniform_bins
+from dpboost.data.feature_bins import fine_cells, uniform_bins, zoom_of
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
@@ -29,7 +29,6 @@ from dpboost.training.private_bins import (
     merge_cells,
     release_bins,
 )
-from dpboost.training.zoom import zoom_of
 
 
 def ledger(epsilon=math.inf, delta=0, neighbors=Neighbors.ADD_REMOVE):
