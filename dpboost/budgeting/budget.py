@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
+from dpboost._utils.parameter_effects import EFFECTS, OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.budgeting.budget_display import ShownBudget
 from dpboost.budgeting.budget_mark import BudgetMark
@@ -753,3 +754,6 @@ def _accountant_of(lines: Sequence[BudgetLine]) -> Accountant:
     """Return the accountant of the Gaussian account, of which all lines name one measure."""
     (measure,) = {line.privacy_measure for line in lines if line.account == "Gaussian"}
     return accountant_in(measure)
+
+
+Budget.__doc__ = with_effects(Budget, effects={**EFFECTS, **OF_CALLS})

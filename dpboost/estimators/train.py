@@ -13,6 +13,7 @@ import lightgbm.engine
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
@@ -92,8 +93,10 @@ def train(
         training cannot go on: give the model as ``init_model`` to another call.
     callbacks : list of callable, optional
         LightGBM's callbacks: see :mod:`dpboost.callback`.
-    budget, fraction : optional
-        A budget and the part of it that the fit takes, as in the ``fit`` of an estimator.
+    budget : Budget, optional
+        The budget whose ledger records the fit. Inside ``with Budget(...)`` that budget by default.
+    fraction : float or Fraction, optional
+        Fraction of the budget that the fit takes, in (0, 1].
 
     Returns
     -------
@@ -353,3 +356,6 @@ class _Labels:
 
     def get_weight(self) -> None:
         """Return no weights: they are multiplied after the function was called."""
+
+
+train.__doc__ = with_effects(train, effects=OF_CALLS)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
@@ -246,3 +247,6 @@ def feature_histograms(
         report=report,
         alike=most or 1,
     )
+
+
+feature_histograms.__doc__ = with_effects(feature_histograms, effects=OF_CALLS)

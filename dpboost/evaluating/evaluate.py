@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
@@ -292,3 +293,6 @@ def metric_names(model: Any, metrics: Any) -> tuple[str, ...]:
     if not asked or not all(name in known for name in asked):
         raise refuse("metrics", "evaluate", f"among {', '.join(known)}", asked)
     return tuple(dict.fromkeys(asked))
+
+
+evaluate.__doc__ = with_effects(evaluate, effects=OF_CALLS)

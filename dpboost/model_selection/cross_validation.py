@@ -24,6 +24,7 @@ import numpy as np
 from lightgbm.callback import CallbackEnv
 from numpy.typing import NDArray
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
 from dpboost._utils.warnings import of_table, one_warning, warn_once, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
@@ -147,15 +148,19 @@ def cv(
 
     Parameters
     ----------
-    params, train_set, num_boost_round
+    params : dict
+        As of :func:`dpboost.train`.
+    train_set : Dataset
+        As of :func:`dpboost.train`.
+    num_boost_round : int, optional
         As of :func:`dpboost.train`.
     folds : KFold, StratifiedKFold, SecretKFold or iterable of (train, test), optional
         Their number is taken, with one warning; rows are assigned by secret random assignment.
         Splitters by groups or by time are refused.
     nfold : int, default=5
-        Number of folds, 2 to 100.
+        Number of folds, from 2 to 100.
     stratified, shuffle, seed
-        No effect: each row draws its fold by a secret draw.
+        Accepted for LightGBM's callers: a secret random assignment decides the fold of each row.
     metrics : str or list of str, optional
         LightGBM's names, or those of ``dpboost.evaluate``; by default that of the objective, none
         of a function. Paid are ``l1``, ``l2``, ``rmse``, ``quantile``, ``binary_logloss``,
@@ -633,3 +638,6 @@ def _histograms(fit: PrivacyReport) -> int:
 def _of_training(line: Any) -> tuple[Any, ...]:
     """Return a line of the training rows, which are not evaluated."""
     return ("train", line[1], np.nan, line[3], np.nan)
+
+
+cv.__doc__ = with_effects(cv, effects=OF_CALLS)

@@ -12,6 +12,7 @@ import lightgbm
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, is_default, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
@@ -306,3 +307,6 @@ def _report(
         rows_per_user=privacy.rows_per_user,
         budget=privacy.budget_record,
     )
+
+
+refit_leaves.__doc__ = with_effects(refit_leaves, effects=OF_CALLS)
