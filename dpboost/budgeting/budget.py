@@ -176,9 +176,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             most = check_integer("periods", "Budget", periods, low=1, high=MOST_PERIODS)
             if neighbors == Neighbors.REPLACE.value:
                 raise InvalidParameterError(
-                    "Budget(periods=...) needs neighbors='add_remove': a row may be replaced by "
-                    "one of another period, so that two periods change, and what was charged to "
-                    "one does not cover that."
+                    "Budget(periods=...) needs neighbors='add_remove': a replaced row "
+                    "may move to another period. Two periods then change, which the charge of one "
+                    "period does not cover."
                 )
             self._overlap = Overlap(most=most, of_users=rows_per_user is not None)
         if table is not None and (not isinstance(table, str) or not table):
@@ -569,9 +569,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             measures = {each.privacy_measure for each in lines if each.account == account}
             if measures - {privacy_measure}:
                 raise InvalidParameterError(
-                    f"The {account} account of the budget of {self.title} counts in "
-                    f"{', '.join(sorted(measures))}, and this recipe in {privacy_measure}: the "
-                    "two do not add up."
+                    f"The {account} account of the budget of {self.title} is measured in "
+                    f"{', '.join(sorted(measures))}, but this recipe in {privacy_measure}: the "
+                    "two cannot be added."
                 )
 
         with self._lock:
@@ -732,16 +732,16 @@ class DisjointTable:
             raise refuse("table", "Budget.disjoint", "a string that is not empty", self.table)
         if self.budget.periods is not None:
             raise InvalidParameterError(
-                "Budget.disjoint and Budget(periods=...) do not go together: tables that share no "
-                "row are periods too, which Budget.window names."
+                "Budget.disjoint and Budget(periods=...) exclude each other: name tables that "
+                "share no row as periods, by Budget.window."
             )
         if self.budget.neighbors == Neighbors.REPLACE.value:
             raise InvalidParameterError(
                 "Budget.disjoint needs neighbors='add_remove' of the Budget, which has 'replace': "
-                "a row may be replaced by one of another table, so that two tables change, each by "
-                "a row more or less, and what was charged for one does not cover that. Open a "
-                "Budget(neighbors='add_remove'), or give the "
-                "budget itself to the fits, so that their fractions add up."
+                "a replaced row may move to another table. Two tables then change by one row each, "
+                "which the charge of one table does not cover. Open a "
+                "Budget(neighbors='add_remove'), or pass the budget itself to the fits: their "
+                "fractions then add up."
             )
 
 

@@ -76,10 +76,10 @@ class Window:
         """
         if is_distributed(X):
             raise InvalidParameterError(
-                f"{call} does not take rows of Dask or Spark under a budget with periods, which "
-                "compares the rows of a period with those of earlier fits, in their order: give "
-                "their files to an estimator of one process, as a pyarrow.dataset.Dataset for "
-                "instance, or take a budget without periods."
+                f"{call} does not take rows of Dask or Spark under a budget with periods. Such a "
+                "budget compares the rows of a period with those of earlier fits, in order. Pass "
+                "their files to an estimator of one process, for example as a "
+                "pyarrow.dataset.Dataset, or use a budget without periods."
             )
         found = {name: RowHash(key) for name in self.periods}
         parts, n_rows = _parts(X, call)
@@ -110,13 +110,15 @@ class Window:
         named = np.array([str(each) for each in named.tolist()], dtype=object)
         if not set(named) <= set(self.periods):
             raise InvalidParameterError(
-                "The 'of_rows' parameter of Budget.window must hold the names of its periods and "
-                f"no other: name every period whose rows {call} gets, or leave other rows out."
+                "The 'of_rows' parameter of Budget.window must hold only names of its periods: "
+                f"name every period whose rows {call} gets, or leave other rows out."
             )
         return named
 
     def _refusal(self, *args: Any) -> NoReturn:
-        raise TypeError("A window of a budget stays in its process: make it where the rows are.")
+        raise TypeError(
+            "A window of a budget stays in its process: create it in the process of the rows."
+        )
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal
 
@@ -346,7 +348,9 @@ class WindowedBudget:
                 self, epsilon, like=like, n_rows=n_rows, random_state=random_state, **planned
             )
         elif (n_rows, schema, estimator, metric, random_state) != (None,) * 5:
-            raise refuse("like", owner, "public rows (X, y), of which the others speak", like)
+            raise refuse(
+                "like", owner, "public rows (X, y), which the other arguments describe", like
+            )
         n_fits = _fits_left(self.lines, self._overlap, name, part, window)
         return BudgetForecast(
             n_fits=n_fits, epsilon=epsilon, fraction=part, window=window, accuracy=accuracy
@@ -399,9 +403,9 @@ def check_tables(known: Mapping[str, str], given: Mapping[str, str]) -> None:
     for name, own in given.items():
         if known.get(name, own) != own:
             raise InvalidParameterError(
-                f"The rows of the period {name!r} are not those that it had before under this "
-                "budget. Give the same table: rows in the same order, columns and types of "
-                "columns; rows that arrived since belong to a period of their own."
+                f"The rows of the period {name!r} differ from its rows in earlier fits of this "
+                "budget. Pass the same table: the same order of rows, columns and types of "
+                "columns. Put rows that arrived later into a new period."
             )
 
 

@@ -161,7 +161,7 @@ def evaluate(
         users_too = user_ids is not None
         note("held", {"table": TableForm.of(X), "users": users_too, "part": part})
     elif X is None or y is None:
-        raise InvalidParameterError("evaluate takes X and y together, or neither of them.")
+        raise InvalidParameterError("evaluate needs both X and y, or neither of them.")
     names = metric_names(model, metrics)
     if classifier:
         note("classes", tuple(model.classes_.tolist()))
@@ -273,8 +273,8 @@ def _check_one_number(model: Any) -> None:
     ensemble = getattr(model, "ensemble_", None)
     if ensemble is not None and ensemble.n_outputs > 1 and not is_classifier(model):
         raise InvalidParameterError(
-            "The 'model' parameter of evaluate must predict one number, and this one predicts "
-            "several quantiles: fit with one alpha to evaluate it."
+            "The 'model' parameter of evaluate must predict one number, but this one predicts "
+            "several quantiles: fit a model with one alpha and evaluate it."
         )
 
 

@@ -229,8 +229,8 @@ def cv(
     """
     if fpreproc is not None:
         raise RefusedError(
-            "The 'fpreproc' argument of cv is refused: a function of all rows is covered by no "
-            "bound. Give it columns that are functions of their own row."
+            "The 'fpreproc' argument of cv is refused: a function of all rows has no bound. "
+            "Compute columns from their own row only, before cv."
         )
     nfold, remark = number_of_folds(folds, nfold)
     note("folds", nfold)

@@ -150,8 +150,8 @@ class Forecast:
         head = f"{self.n_rows} rows"
         if self.metric is None:
             head += (
-                ": no public rows were given (like=...), so this is only noise against the number "
-                "of rows. How good a model will be depends on the data as well."
+                ": without public rows (like=...), this only compares the noise with the number of "
+                "rows. The accuracy of a model also depends on the data."
             )
         return head
 
@@ -262,8 +262,8 @@ def forecast(
         raise refuse("epsilon", "forecast", "a list with a number", list(epsilon))
     if is_open(estimator):
         raise InvalidParameterError(
-            "forecast fits models to public rows, which no budget is charged for: call it "
-            "outside of `with Budget(...)`, with an estimator that was not pickled inside."
+            "forecast fits models to public rows and charges no budget: call it outside of "
+            "`with Budget(...)`, with an estimator that was not pickled inside."
         )
     declared = Schema.coerce(schema)
     planned = _planned(estimator, declared)

@@ -66,7 +66,7 @@ def _of_booster(refit: Callable[..., Any]) -> Callable[..., Any]:
                 "model",
                 "refit_leaves",
                 "a fitted estimator, or a Booster as dpboost.train returned it: a model text has "
-                "no partitions. Keep the estimator, by pickle where another process is to refit it",
+                "no partitions. Keep the estimator; pickle it for another process",
                 "a Booster that was loaded, copied or changed",
             )
         new = refit(estimator, X, labels_for(estimator, y), **options)

@@ -81,8 +81,8 @@ class PrivateScorer:
         if not self.folds.dealt:
             raise InvalidParameterError(
                 "This scorer belongs to a SecretKFold that has assigned no rows: pass the same "
-                "SecretKFold as cv=... too. Folds by position change with rows before them, and "
-                "no fit or score on such a fold keeps its epsilon."
+                "SecretKFold as cv=... too. Folds by position depend on the rows before them, so "
+                "that no fit or score on such a fold keeps its epsilon."
             )
         found = evaluate(
             estimator, X, y, budget=self.budget, fraction=self.fraction, metrics=[self.metric]

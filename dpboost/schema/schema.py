@@ -83,7 +83,7 @@ class Schema:
         counts as "other". Columns of numbers hold the listed integers themselves, in
         [0, 65535]; columns of text or of pandas' categorical type are read by position in
         this list. At most 255 get a bin of their own: put the most frequent first. ``None`` or an
-        empty list says that a column of text has values which nobody declares: a fit learns them
+        empty list declares a column of text without its values: a fit learns them
         privately, with a part of a positive delta, as in a data dictionary.
     integer : sequence of column, optional
         Numeric columns that hold whole numbers in floats. Their bins end half-way between whole
@@ -569,7 +569,7 @@ class DictionarySchema(Schema):
         others = [str(name) for name in feature_names if lightgbm_name(name) not in known]
         if others:
             raise InvalidParameterError(
-                "X has columns that are no features of the data dictionary: "
+                "X has columns that are not features of the data dictionary: "
                 f"{', '.join(others)}. Leave them out of X, or pass a DataFrame in memory to fit "
                 "of an estimator: it takes the features and the user of each row from the "
                 "dictionary."
@@ -626,7 +626,7 @@ def _check_integer_column(part: str | None, shown: str) -> None:
     if part in ("edges", "categories"):
         raise InvalidParameterError(
             f"The column {shown} is listed in 'integer' of Schema and in {part!r}, which already "
-            "say where its bins end: leave it out of 'integer'."
+            "define its bins: leave it out of 'integer'."
         )
 
 
@@ -635,8 +635,8 @@ def _position(part: str, key: Column, position_of: Mapping[str, int], n_features
         if key >= n_features:
             raise InvalidParameterError(
                 f"The {part!r} of Schema speak of column {key}, but the table has columns "
-                f"0 to {n_features - 1}. Where a tool drops columns from fit to fit, positions "
-                "come to mean others. Those of RFE and RFECV are followed, without n_jobs; "
+                f"0 to {n_features - 1}. If a tool drops columns between fits, positions "
+                "change their meaning. RFE and RFECV without n_jobs are supported; "
                 "SelectFromModel drops columns after one fit."
             )
         return key

@@ -218,7 +218,7 @@ def test_an_account_that_is_not_there_is_named(rows, terms, model, cure) -> None
 def test_costs_of_two_measures_do_not_share_an_account() -> None:
     budget = gaussian()
     budget.reserve("a", "mu squared", FIFTH)
-    with pytest.raises(InvalidParameterError, match="mu squared, and this recipe in rho"):
+    with pytest.raises(InvalidParameterError, match="mu squared, but this recipe in rho"):
         budget.reserve("b", "rho", FIFTH)
     assert len(budget.lines) == 1
 
@@ -577,7 +577,7 @@ def test_without_its_file_a_budget_pays_nothing(tmp_path) -> None:
     budget.save(path)
     budget.reserve("fit", "mu squared", FIFTH)
     path.rename(tmp_path / "gone")
-    with pytest.raises(InvalidParameterError, match="is not there: it was deleted or moved"):
+    with pytest.raises(InvalidParameterError, match="does not exist: it was deleted or moved"):
         budget.reserve("fit", "mu squared", FIFTH)
     gaussian().save(path)
     with pytest.raises(InvalidParameterError, match="has lost lines"):

@@ -343,7 +343,7 @@ def test_a_forecast_from_public_rows(folder, capsys):
     known = ["--schema", str(folder / "dictionary.csv"), "--delta", "1e-6"]
     asked = ["forecast", "--rows", "2000", "--epsilon", "0.5", "2", *known]
     assert main(asked) == 0
-    assert "no public rows were given" in capsys.readouterr().out
+    assert "without public rows (like=...)" in capsys.readouterr().out
     like = folder / "public.csv"
     pd.read_csv(folder / "data.csv").head(120).to_csv(like, index=False)
     picture = folder / "forecast.png"
@@ -682,7 +682,7 @@ def test_dates_are_asked_about(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("data.csv").write_text("since,age\n2024-01-01,3\n2024-02-01,4\n")
     assert main(["schema", "data.csv", "-o", "d.csv"]) == 0
-    assert "since: dates by their cells" in capsys.readouterr().err
+    assert "since: the cells look like dates" in capsys.readouterr().err
 
 
 def test_an_unknown_target_is_told_with_the_columns_of_text(tmp_path, monkeypatch, capsys):
