@@ -125,15 +125,15 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetForecast:
-    """For how many new periods a budget lasts; made by `Budget.forecast`.
+    """The number of new periods that a budget covers; made by `Budget.forecast`.
 
     Parameters
     ----------
     n_fits : int or inf
-        Fits that the budget still allows, one with each new period; infinite where those that
-        leave the window make room for those that come.
+        Fits that the budget still allows, one for each new period; infinite if periods that leave
+        the window free enough budget for new ones.
     epsilon : float
-        What each fit has by itself, at the budget's delta: the epsilon of ``dpboost.forecast``.
+        Epsilon of each fit alone, at the budget's delta, as ``dpboost.forecast`` uses it.
     fraction : Fraction
     window : int
     accuracy : Forecast or None
@@ -218,7 +218,7 @@ class WindowedBudget:
         Parameters
         ----------
         *periods : str
-            Their names, which are public. A name is one period for ever.
+            Names of the periods, which are public. A name always means the same period.
         of_rows : array-like of shape (n_rows,), optional
             Name of the period of each row, private; may be left out for a single period.
 
@@ -234,11 +234,11 @@ class WindowedBudget:
 
         Privacy
         -------
-        Only these periods pay. What rows a period has is fixed by the first line that names it: a
-        hash of them with a secret key is kept with the records, and a table with other rows for
-        that period is refused before anything is drawn. Labels are not compared, so that several
-        labels of the same rows may be learned. That no one's rows are in more periods than the
-        budget says, under whatever names, is the promise of the user.
+        Only these periods are charged. The first line that names a period fixes its rows: the
+        ledger keeps their hash under a secret key, and refuses other rows for that period before
+        anything is drawn. Labels are not compared, so that fits may learn several labels of the
+        same rows. The user promises that no one has rows in more periods than ``periods`` allows,
+        under any name.
 
         Examples
         --------
@@ -285,9 +285,9 @@ class WindowedBudget:
         metric: str | None = None,
         random_state: int | None = None,
     ) -> BudgetForecast:
-        """Say how many fits remain, if one with each new period reads the last few of them.
+        """Return how many fits remain, if each new period has one fit of the last few periods.
 
-        With public rows it says how good one of them will be as well.
+        With public rows it also forecasts the accuracy of one of them.
 
         Parameters
         ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dpboost._utils.parameter_effects import with_effects
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import check_integer
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
@@ -63,15 +63,15 @@ class TrainedTree(TreeEstimator):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
-            Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
-            says :class:`dpboost.Dataset`. A sparse matrix stays sparse. Where ``schema`` is a data
-            dictionary, a DataFrame may have all columns of the table: those with the role
-            ``feature`` take part, with their declared types, the one with the role ``user`` gives
-            ``user_ids``, and what the dictionary does not name is left out, with one line.
+            Rows. Missing, infinite and out-of-bounds values are accepted. :class:`dpboost.Dataset`
+            describes batches. If ``schema`` is a data dictionary, a DataFrame may have all columns
+            of the table. The fit uses those with the role ``feature``, with their declared types;
+            the column with the role ``user`` sets ``user_ids``. Columns that the dictionary does
+            not list are left out, with one line in a warning.
         y : array-like of shape (n_rows,), or None
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
-            not among the declared classes take no part. None where batches come with labels, and
-            where a column of X has the role ``target``.
+            not a declared class are left out. None if batches contain labels, or if a column of X
+            has the role ``target``.
         sample_weight : array-like of shape (n_rows,), optional
             Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
             its row.
@@ -81,17 +81,17 @@ class TrainedTree(TreeEstimator):
             Columns that hold categories, beyond those of a categorical type. The categories
             are declared by the schema, or else learned.
         user_ids : array-like of shape (n_rows,), optional
-            Whose row each one is, where ``rows_per_user`` protects users.
+            User of each row; needed with ``rows_per_user``.
         budget : Budget, optional
-            Whose records the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
+            Budget whose ledger records the fit; it replaces ``epsilon`` and ``delta``. Inside
             ``with Budget(...)`` that budget by default.
         fraction : float or Fraction, optional
-            Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
-            does not spend is not given back.
+            Fraction of the budget that the fit takes, in (0, 1], in the accountant's unit. Unspent
+            budget is not returned.
         holdout : float or Fraction, optional
-            Expected part of the rows to be held out by secret random assignment (of the users,
-            where these are protected), in (0, 1), for ``dpboost.evaluate(model, budget=...,
-            fraction=...)``. They enter no other release.
+            Expected share of rows, or of users where these are protected, that a secret random
+            assignment holds out, in (0, 1). ``dpboost.evaluate(model, budget=..., fraction=...)``
+            uses them. They enter no other release.
 
         Returns
         -------
@@ -108,12 +108,12 @@ class TrainedTree(TreeEstimator):
         Warns
         -----
         BudgetWarning
-            Where a fit without a budget has a table or estimator that belongs to one.
+            If a fit without a budget uses a table or an estimator that belongs to a budget.
         PrivacyWarning
             Once, after the fit, with a line and a cure for each condition of the guarantee.
         ParameterWarning
-            Where the schema declares what the task has not, and where released numbers show that
-            a declared class has no rows.
+            If the schema declares what the task does not use, or if released numbers show that a
+            declared class has no rows.
 
         Privacy
         -------
@@ -512,3 +512,4 @@ DPTreeClassifier.__doc__ = with_effects(DPTreeClassifier, docs.ranges_of())
 DPTreeRegressor.__doc__ = with_effects(
     DPTreeRegressor, docs.ranges_of(max_depth="whole number, 0 to 12")
 )
+TrainedTree.fit.__doc__ = with_effects(TrainedTree.fit, effects=OF_CALLS)

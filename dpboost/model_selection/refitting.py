@@ -101,13 +101,13 @@ def refit_leaves(
     X : table of shape (n_rows, n_features)
         Private rows in memory, with the columns of the model.
     y : array-like of shape (n_rows,)
-        Labels. Rows of classes that the model does not know take no part.
+        Labels. Rows of classes that the model does not know are left out.
     budget : Budget, optional
-        Whose records the fit is in. Inside ``with Budget(...)`` that budget by default.
+        Budget whose ledger records it. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
-        Part of the budget that it takes, in (0, 1].
+        Fraction of the budget that it takes, in (0, 1].
     user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is, where the budget protects users.
+        User of each row; needed if the budget protects users.
 
     Returns
     -------

@@ -61,20 +61,20 @@ def lightgbm_name(name: object) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Schema:
-    """What is publicly known about a table.
+    """Public knowledge about a table.
 
     Every part is optional, and every part is published with the model. Declare only what
-    you know without looking at the private rows: from a codebook, from the law, from physics,
+    you know without reading the private rows: from a codebook, from the law, from physics,
     from a public sample. Columns are given by name or by position.
 
     Parameters
     ----------
     bounds : dict of column to (lower, upper), optional
         Inclusive range of a numeric column; values outside are clipped to it. ``lower`` may
-        equal ``upper``: the column is then known to be constant and gets a single bin. Of a column
-        of dates or times two dates, or ISO text like ``"2024-01-31"``, and of one of durations two
-        durations: both are read in days, of dates those since 1970-01-01, those with a time zone
-        in UTC.
+        equal ``upper``: the column is then known to be constant and gets a single bin. A column
+        of dates or times takes two dates, or ISO text like ``"2024-01-31"``; a column of durations
+        takes two durations. Both are converted to days: dates to days since 1970-01-01, times with
+        a time zone in UTC.
     edges : dict of column to sequence of float, optional
         Strictly increasing borders between the bins of a numeric column, at most 254; a value
         equal to a border belongs to the bin below it.
@@ -588,8 +588,8 @@ class ResolvedSchema:
     learned : frozenset of int
         Columns of text whose categories a fit learns.
     integer : frozenset of int
-        Columns of whole numbers: those declared, and those whose type says so where types are
-        public by assumption.
+        Columns of whole numbers: those declared, and those of integer type if types are assumed
+        public.
     label_bounds : (float, float) or None
     """
 
