@@ -165,8 +165,8 @@ def cv(
         LightGBM's names, or those of ``dpboost.evaluate``. The default is the metric of the
         objective, and none for a function. Released are ``l1``, ``l2``, ``rmse``, ``quantile``,
         ``binary_logloss``, ``binary_error``, ``multi_logloss``, ``multi_error`` and the figures of
-        an evaluation, such as ``auc``; all rows have the same weight. Other metrics are ``nan``, with one warning,
-        unless there are ``public_sets``.
+        an evaluation, such as ``auc``; all rows have the same weight. Other metrics are ``nan``,
+        with one warning, unless there are ``public_sets``.
     feval : callable or list of callable, optional
         Metrics of the user. A metric that agrees with a released one on synthetic rows is replaced
         by it. Others have no known bound and are ``nan`` without ``public_sets``.

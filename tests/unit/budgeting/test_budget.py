@@ -719,12 +719,12 @@ def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
 def test_a_replaced_row_may_change_tables(tmp_path) -> None:
     budget = Budget(epsilon=1, delta=1e-5, neighbors="replace")
     for divide in (budget.disjoint, lambda name: DisjointTable(budget=budget, table=name)):
-        with pytest.raises(InvalidParameterError, match="neighbors='add_remove'.*two tables"):
+        with pytest.raises(InvalidParameterError, match="neighbors='add_remove'.*Two tables"):
             divide("north")
     # Lines of tables under this relation would count less than they cost.
     budget.save(tmp_path / "budget")
     budget.reserve("fit", "mu squared", FIFTH, (("tables", "north"),))
-    with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load.*two tables"):
+    with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load.*Two tables"):
         Budget.load(tmp_path / "budget")
 
 

@@ -336,7 +336,7 @@ def test_batches_are_the_table_that_they_divide(kind, tmp_path):
     other = X.copy()
     other[100, 0] += 1e-9
     before = budget.lines
-    with pytest.raises(InvalidParameterError, match="rows of the period 'q1' are not those"):
+    with pytest.raises(InvalidParameterError, match="rows of the period 'q1' differ from its rows"):
         fit(other, 33)
     assert budget.lines == before
 
@@ -383,7 +383,7 @@ def test_a_file_keeps_the_rows_of_periods_for_other_processes(tmp_path):
     )
     assert "'q0' differ from its rows in earlier" in ran.stdout
     # This process sees what the other one has recorded.
-    with pytest.raises(InvalidParameterError, match="'q1' are not those"):
+    with pytest.raises(InvalidParameterError, match="'q1' differ from its rows"):
         classifier().fit(*quarter(6), budget=budget.window("q1"), fraction=TENTH)
     again = Budget.load(path)
     assert (again.periods, again.left_of_periods) == (2, budget.left_of_periods)

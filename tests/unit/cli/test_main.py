@@ -642,7 +642,7 @@ def test_scores_are_kept_for_the_certificate(folder, tmp_path, capsys, monkeypat
         (["--epsilon", "1", "--budget", "b"], "--epsilon, or --budget FILE"),
         (["--epsilon", "1", "--fraction", "1/2"], "pass --budget FILE too"),
         (["--budget", "b"], "--fraction PART"),
-        (["--budget", "b", "--fraction", "1/2", "--delta", "0"], "no --delta"),
+        (["--budget", "b", "--fraction", "1/2", "--delta", "0"], "excludes --delta"),
         (["--budget", "absent", "--fraction", "1/2"], "absent"),
     ],
 )
@@ -693,7 +693,7 @@ def test_an_unknown_target_is_told_with_the_columns_of_text(tmp_path, monkeypatc
     )
     assert main(["fit", "data.csv", "--schema", "d.csv", "--epsilon", "1", "-o", "m.txt"]) == 2
     said = capsys.readouterr().err
-    assert "--target COLUMN, or a line the role 'target'" in said
+    assert "--target COLUMN, or set the role 'target' in a line" in said
     assert "ward: is text" in said
 
 

@@ -159,7 +159,7 @@ def test_a_transcript_is_replayed_where_the_dictionary_is_not(path):
     ("change", "message"),
     [
         ({"ward": "text"}, "ward: is text; make its type 'category'"),
-        ({"cost": None}, "cost: X has no such column; take its line out"),
+        ({"cost": None}, "cost: X has no such column; remove its line"),
         ({"outcome": None}, "X has no column 'outcome'"),
     ],
 )
