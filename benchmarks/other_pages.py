@@ -78,8 +78,8 @@ def _mutants(text: str) -> str:
     planted, seen, *others = (sum(column) for column in zip(*found, strict=True))
     open_ones = text.count("not explained yet")
     return (
-        f"The tests detect {seen} of {planted} planted bugs; for {sum(others) - open_ones} of the "
-        f"other {sum(others)}, the page explains why they are harmless."
+        f"The tests detect {seen} of {planted} planted bugs; of the other {sum(others)}, the page "
+        f"explains for {sum(others) - open_ones} why they are harmless."
     )
 
 
