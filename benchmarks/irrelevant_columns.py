@@ -165,9 +165,9 @@ def finding(results: Results) -> str:
     before = [float(cells[2].split()[0]) <= float(cells[4]) for cells in costs]
     kept = sum(cells[-1] == "reached" for cells in costs)
     return (
-        f"The private choice of columns reaches {sum(reached)} of {len(reached)} aims; what "
-        f"{ADDED} columns of noise may cost is kept at {kept} of {len(costs)} points with it and "
-        f"at {sum(before)} without it."
+        f"The private choice of columns reaches {sum(reached)} of {len(reached)} aims. "
+        f"With it, {ADDED} columns of noise stay within their limit of lost accuracy at {kept} of "
+        f"{len(costs)} points; without it, at {sum(before)}."
     )
 
 

@@ -216,7 +216,7 @@ def finding(results: Results) -> str:
         if n:
             called = _called(width)
             said.append(f"{held} of {n} cells with {called[0].lower()}{called[1:]}")
-    return f"The error is within its bar, {MOST:g} times that of the mean, in {listed(said)}."
+    return f"The error is at most {MOST:g} times that of the mean, its limit, in {listed(said)}."
 
 
 LABEL_BOUNDS = Run(

@@ -226,8 +226,8 @@ def finding(results: Results) -> str:
     laws = pick(results.rows, part="nothing declared", measure=_RMSE)
     errors = [float(np.mean(values(laws, data=data))) for data in distinct(laws, "data")]
     return (
-        f"The mean coverage of a quantile is off by at most {max(off):.3f}, and with nothing "
-        f"declared the RMSE is at most {max(errors):.2f} standard deviations of the labels."
+        f"The mean coverage differs from its quantile by at most {max(off):.3f}. Without "
+        f"declarations, the RMSE is at most {max(errors):.2f} standard deviations of the labels."
     )
 
 

@@ -60,8 +60,8 @@ def _https_cost(text: str) -> str:
     if len(seconds) != 3:
         return ""
     return (
-        f"The processes of a fit take {seconds[0]} s of CPU; as many that only import what a party "
-        f"imports take {seconds[1]} s, and as many that only import LightGBM {seconds[2]} s."
+        f"The processes of a fit take {seconds[0]} s of CPU. The same number of processes takes "
+        f"{seconds[1]} s to import the modules of a party, and {seconds[2]} s to import LightGBM."
     )
 
 
@@ -87,8 +87,8 @@ def _mutants(text: str) -> str:
     planted, seen, *others = (sum(column) for column in zip(*found, strict=True))
     open_ones = text.count("not explained yet")
     return (
-        f"Tests see {seen} of {planted} planted bugs; of the other {sum(others)}, "
-        f"{sum(others) - open_ones} have an explanation why they do no harm."
+        f"The tests detect {seen} of {planted} planted bugs; of the other {sum(others)}, the page "
+        f"explains for {sum(others) - open_ones} why they are harmless."
     )
 
 
@@ -199,7 +199,7 @@ OTHER_PAGES = (
     ),
     OtherPage(
         file="mutants.md",
-        title="Bugs planted by rule that tests are to see",
+        title="Detection of systematically planted bugs by the tests",
         group=Group.PRIVACY,
         command="python -m tests.mutants page",
         finding=_mutants,

@@ -368,15 +368,17 @@ def _bars(rows: Sequence[Result]) -> list[list[str]]:
     lines = []
     if len(both["AUC"]):
         lost = -np.diff(both["AUC"]).mean()
-        lines.append(["AUC lost, mean", f"{lost:+.4f}", f"{_AUC_BAR:g}", _kept(lost <= _AUC_BAR)])
+        lines.append(["mean loss of AUC", f"{lost:+.4f}", f"{_AUC_BAR:g}", _kept(lost <= _AUC_BAR)])
     if len(both["RMSE"]):
         more = 100 * (both["RMSE"][:, 1] / both["RMSE"][:, 0] - 1).mean()
         bar = f"{_RMSE_BAR:g} %"
-        lines.append(["RMSE more, mean", f"{more:+.2f} %", bar, _kept(more <= _RMSE_BAR)])
+        lines.append(["mean increase of RMSE", f"{more:+.2f} %", bar, _kept(more <= _RMSE_BAR)])
     largest = both["bytes"][:, 1].max() / 1e6
-    lines.append(["MB, largest", f"{largest:.2f}", f"{_MB_BAR:g}", _kept(largest <= _MB_BAR)])
+    lines.append(
+        ["largest size in MB", f"{largest:.2f}", f"{_MB_BAR:g}", _kept(largest <= _MB_BAR)]
+    )
     ratio = np.median(both["seconds"][:, 1] / both["seconds"][:, 0])
-    lines.append(["seconds of compact over those of the fit, median", f"{ratio:.1f}", "1"])
+    lines.append(["median time of compact over that of the fit", f"{ratio:.1f}", "1"])
     lines[-1].append(_kept(ratio <= 1))
     return lines
 
@@ -436,8 +438,8 @@ def _draw_lines(rows: Sequence[Result]) -> Iterator[str]:
 def finding(results: Results) -> str:
     """Return what compact forms lose, and their size."""
     lines = _bars(pick(results.rows, part="accuracy"))
-    shown = "; ".join(f"{what}, {value} (bar {bar})" for what, value, bar, _ in lines)
-    return f"Compact models against full ones: {shown}."
+    shown = "; ".join(f"{what}, {value} (limit {bar})" for what, value, bar, _ in lines)
+    return f"Compact models compared with full ones: {shown}."
 
 
 SMALL_MODELS = Run(

@@ -165,8 +165,9 @@ def finding(results: Results) -> str:
         for name in distinct(own, "data")
     ]
     return (
-        f"At epsilon {BAR_EPSILON:g} the median log loss over a constant's is {losses}; to declare "
-        f"nothing costs {span(costs, '.3f')} of AUC at epsilon {epsilon:g}."
+        f"At epsilon {BAR_EPSILON:g}, the ratio of the median log loss to that of a constant is "
+        f"{losses}. A fit without declarations loses {span(costs, '.3f')} of AUC at epsilon "
+        f"{epsilon:g}."
     )
 
 

@@ -214,7 +214,7 @@ def _said(
         elif n == 1:
             name, _, metric, epsilon, own, theirs, *_ = lines[0]
             where = name if epsilon in ("", "inf") else f"{name}, epsilon {epsilon}"
-            yield f"has {metric} {own} where {other} has {theirs} ({where})"
+            yield f"has {metric} {own}, and {other} {theirs} ({where})"
         elif comparison.two_sided:
             yield f"is within {comparison.margin:g} of {other} {held}"
         elif comparison.margin:
@@ -225,8 +225,8 @@ def _said(
         against = listed([f"{other} in {_held(lines)} of {len(lines)}" for other, lines in plain])
         behind = sum(line[-1] == NO for _, lines in plain for line in lines)
         yield (
-            f"is at least as good as {against} comparisons (a table at an epsilon), and worse "
-            f"beyond two standard errors in {behind} of them"
+            f"is at least as good as {against} comparisons (one for each table and epsilon), and "
+            f"worse by more than two standard errors in {behind} of them"
         )
 
 

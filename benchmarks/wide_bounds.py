@@ -151,8 +151,8 @@ def finding(results: Results) -> str:
     n_missed = sum(cell.endswith("**missed**") for cell in cells)
     n_aims = len(PROBLEMS) * len(MOST)
     return (
-        f"What bounds far too wide, or undeclared, may cost is kept at {n_aims - n_missed} of "
-        f"{n_aims} points."
+        "Bounds that are far too wide, or undeclared, stay within their limit of lost accuracy at "
+        f"{n_aims - n_missed} of {n_aims} points."
     )
 
 

@@ -172,10 +172,10 @@ def finding(results: Results) -> str:
     for how in (_AT_ONCE, _ONE_BY_ONE):
         found = values(results.rows, method=how)
         apart = summarize([one - other for one, other in zip(found, remain, strict=True)])
-        said.append(f"{apart.mean:+.4f} where they are {how}")
+        said.append(f"{apart.mean:+.4f} if they are {how}")
     return (
-        f"With {N_LOST} of {N_EQUAL} parties lost, the AUC differs from that of the remaining rows "
-        f"in one place by {listed(said)}."
+        f"With {N_LOST} of {N_EQUAL} parties lost, the AUC differs from that of a fit on the "
+        f"remaining rows in one table by {listed(said)}."
     )
 
 

@@ -145,8 +145,8 @@ def finding(results: Results) -> str:
         above.append(together - alone)
     return (
         "Depending on how unequal the parties are, the AUC of their common model differs by "
-        f"{span(below, '+.4f')} from that of one place, and by {span(above, '+.4f')} from that of "
-        "the best party alone."
+        f"{span(below, '+.4f')} from that of all rows in one table, and by "
+        f"{span(above, '+.4f')} from that of the best party alone."
     )
 
 

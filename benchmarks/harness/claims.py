@@ -1,6 +1,6 @@
 """What a paper reports, or what we add, and what became of it.
 
-A claim is judged by the differences of two methods on the same rows, by the test that suits its
+A claim is evaluated by the differences of two methods on the same rows, by the test that suits its
 kind (`Kind`). Its margin is the smallest difference that counts, and is declared with the claim.
 *Confirmed*, *refuted* and *equivalent* ask for ten repeats or draws of noise; with fewer a claim
 stays *undecided*, with the reason.
@@ -51,11 +51,11 @@ EXPLAINED = (
 
 
 class Kind(Enum):
-    """How a claim is judged: its sentence on a page."""
+    """The test of a claim, and its sentence on a page."""
 
     REPEATS = "Student's t over the repeats, and where repeats share rows wider (Nadeau and Bengio)"
     DRAWS = (
-        "Student's t over draws of noise: rows and divisions are fixed, each fit draws anew "
+        "Student's t over draws of noise: rows and divisions are fixed, each fit draws fresh noise "
         "(Welch); where a cell has one draw, over the divisions"
     )
     SIGNED_RANK = (
@@ -365,7 +365,7 @@ def _means(
 def judged(
     claims: Iterable[Claim], rows: Sequence[Result], *, only_measured: bool = False
 ) -> list[Verdict]:
-    """Judge claims, those of a sentence of the paper together; ours come last.
+    """Evaluate claims, those of a sentence of the paper together; ours come last.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The list of all claims of the five papers: ``results/claims.md``, and counts for ``list``.
 
-Verdicts are read from the pages of the runs, which are made of their results; a claim over two runs
-is judged here. What no page judges is named with the reason.
+Verdicts come from the pages of the runs, which are generated from their results. A claim over two
+runs is evaluated here. The list names the claims that no page evaluates, with the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.reproductions.federated_trees import figures as federated
 
 NAME = "claims.md"
 
-#: Claims of the texts that no page judges, and why.
+#: Claims of the texts that no page evaluates, and why.
 UNJUDGED = {
     inventory.DPBOOST: (
         ("4.2: about 2 to 3 times slower than NP in other cases", "ratios, on the page of table 2"),
@@ -121,7 +121,7 @@ def claims_page(folder: Path) -> str:
                 lines += [f"[{name}]({name}.md):", "", *said, ""]
         if paper == inventory.FEDERATED:
             lines += sections_of([one for one in over_depths(folder) if not one.claim.ours])
-        lines += ["Not judged:", "", *(f"* {text}: {why}." for text, why in UNJUDGED[paper]), ""]
+        lines += ["Not evaluated:", "", *(f"* {text}: {why}." for text, why in UNJUDGED[paper]), ""]
     return headed(NAME, "\n".join(lines).rstrip() + "\n")
 
 

@@ -41,7 +41,7 @@ def finding(figures: Sequence[Figure]) -> str:
     """Return what the defaults take beside busy processes, in the time of one thread."""
     said = [f"{_walls(figures, max(_OTHERS), name)[2]:.2f} with {name}" for name in _METHODS]
     return (
-        f"Beside {_name(max(_OTHERS))}, the time of a fit with the default number of threads is "
+        f"With {_name(max(_OTHERS))}, the time of a fit with the default number of threads is "
         f"that of a fit with one thread times {listed(said)}."
     )
 

@@ -135,8 +135,8 @@ def finding(figures: Sequence[KernelFigure]) -> str:
     ]
     parallel = sum(gain > _GAIN for gain in gains)
     return (
-        f"Of {len(gains)} kernels, {parallel} are more than {_GAIN:g} times as quick on two "
-        f"threads as on one, the best of them {max(gains):.2f} times."
+        f"Two threads make {parallel} of {len(gains)} kernels more than {_GAIN:g} times as fast as "
+        f"one thread, and the best of them {max(gains):.2f} times."
     )
 
 

@@ -25,8 +25,8 @@ def worded(python: str, command: str) -> str:
     Parameters
     ----------
     python : str
-        For whoever calls functions.
+        For users of the functions.
     command : str
-        For whoever types commands.
+        For users of the command line.
     """
     return command if _IS_COMMAND_LINE.get() else python

@@ -261,7 +261,7 @@ def person(periods: Sequence[int], n_periods: int = 2) -> Pair:
 def of_quarters(X: Any, y: Any) -> Mapping[str, str]:
     """Fit each quarter on the last two; the last column says which one a row is of.
 
-    Whoever has rows in two quarters that follow each other pays all of the budget: four sixths
+    Anyone who has rows in two quarters that follow each other pays all of the budget: four sixths
     where both are read, and one where either is read with another.
     """
     budget = Budget(epsilon=4, delta=1e-5, periods=2)

@@ -23,7 +23,7 @@ from dpboost.privacy.sensitivity.bound import Neighbors
 #: Rows that the neighbors share, and those of a partition.
 N_ROWS, PARTITION = 40, 16
 
-#: Recipe, delta and parameters of a fit; the rows of the second are dealt to trees by coins.
+#: Recipe, delta and parameters of a fit; the rows of the second are assigned to trees at random.
 FITS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("best", {"delta": 1e-6}),
     ("dpboost", {"delta": 0.0, "trees_per_ensemble": 3}),
@@ -123,7 +123,7 @@ def _session() -> Iterator[Any]:
 
 
 def _spark_cases(session: Any) -> Iterator[tuple[Callable[[Any, Any], Mapping[str, Any]], Pair]]:
-    """Yield two fits of numbers, one with rows that are dealt to trees by coins."""
+    """Yield two fits of numbers, one with rows that are assigned to trees at random, in secret."""
     random = np.random.default_rng(0)
     X = random.integers(0, 2, (N_ROWS, 2)).astype(float)
     y = np.tile([-1.0, 1.0], N_ROWS // 2)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
+from dpboost._utils.parameter_effects import EFFECTS, OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.budgeting.budget_display import ShownBudget
 from dpboost.budgeting.budget_mark import BudgetMark
@@ -56,34 +57,34 @@ KNOWN: weakref.WeakSet[Budget] = weakref.WeakSet()
 
 
 class Budget(ShownBudget, WindowedBudget, ChargedBudget):
-    r"""One budget for all fits on a table; its records know what every fit took.
+    r"""One privacy budget for all fits and scores on a table, with a ledger of their charges.
 
-    ``model.fit(X, y, budget=budget, fraction=.6)`` takes a part of the whole; so does
-    ``model.fit(X, y, fraction=.6)`` inside ``with Budget(...) as budget:``. The budget stands in
-    for the ``epsilon`` and ``delta`` of the estimator.
+    ``model.fit(X, y, budget=budget, fraction=.6)`` takes a fraction of the budget; so does
+    ``model.fit(X, y, fraction=.6)`` inside ``with Budget(...) as budget:``. The budget replaces
+    ``epsilon`` and ``delta`` of the estimator.
 
     Parameters
     ----------
     epsilon : float or Fraction
-        Of everything together; positive and finite. A float, here and below, is read as
-        the decimal that it prints.
+        Total of all fits and scores, positive and finite. A float, here and below, is read as the
+        decimal that it prints.
     delta : float or Fraction
-        Of everything together, in [0, 1). 0 for pure epsilon.
+        Total of all fits and scores, in [0, 1).
     neighbors : {"add_remove", "replace"}, default="add_remove"
-        The relation. Every fit has to name the same.
+        Neighboring relation. Every fit must use the same.
     rows_per_user : int, optional
-        Where users are protected: every fit has to name the same.
+        Largest number of rows of one user, to protect users. Every fit must use the same.
     pure_epsilon : float or Fraction, optional
-        Part of ``epsilon`` for fits that account in pure epsilon (``DPTreeClassifier``, and the
-        recipes of the papers), at most ``epsilon``; the rest is for Gaussian noise. All of it where
-        ``delta`` is 0, none otherwise.
+        Part of ``epsilon`` for fits that account in pure epsilon (``DPTreeClassifier`` and the
+        recipes of the papers), at most ``epsilon``. The remainder is for Gaussian noise. The
+        default is ``epsilon`` if ``delta`` is 0, and 0 otherwise.
     periods : int, optional
-        Where rows come in periods (months, quarters, sites): most of them that one person, or
-        user, may have rows in; 1 where periods share no one. Every fit then says whose rows it
-        reads, by ``budget.window("2026 Q1", ...)``, and is charged to these periods alone.
-        Without ``rows_per_user`` someone has one row in a period.
+        Largest number of periods (months, quarters, sites) in which one individual, or user, may
+        have rows; 1 if no one has rows in two periods. Every fit then names the periods that it
+        reads, by ``budget.window("2026 Q1", ...)``, and is charged to these periods alone. Without
+        ``rows_per_user`` an individual has at most one row in each period.
     table : str, optional
-        What the table is called in reports. No row is looked at.
+        Name of the table in reports.
 
     Raises
     ------
@@ -92,22 +93,24 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     Privacy
     -------
-    Everything that was released under the budget is together (epsilon, delta)-differentially
-    private for the one table that the user applies it to. A fit records its whole fraction before
-    its first draw, and nothing that it charged is ever refunded, not even after an error. What it
-    did not use stays recorded, but where rows that are held out may stop it: what such a fit has
-    reserved and never charged is free again when it comes to its end.
+    All releases under the budget together are (epsilon, delta)-differentially private, for the one
+    table to which the user applies it. A fit records its whole fraction before its first draw.
+    Charges are never refunded, not even after an error. An unused part stays recorded, with one
+    exception: if held-out rows may stop a fit, the part that it reserved and did not charge is
+    free again at its end.
+
     A budget cannot be copied or pickled. With a file (:meth:`save`) the line is on disk before the
-    first draw, and several processes charge one file. Copies of that file are as many budgets,
-    which nothing here can see.
-    An estimator or a `Dataset` that is pickled inside ``with Budget(...)`` names the budget: where
-    it is unpickled, its fits and scores are charged to the file, or refused where there is none.
-    A function that makes its own estimator in another process does not know the budget: it
-    opens the file itself, ``with Budget.load(path):``.
+    first draw, and several processes can charge one file. A copy of that file is a second budget,
+    which the library cannot detect.
+
+    An estimator or a `Dataset` that is pickled inside ``with Budget(...)`` refers to the budget.
+    After unpickling, its fits and scores are charged to the file, or refused if there is no file.
+    A function that creates its own estimator in another process has no such reference: it opens
+    the file itself, ``with Budget.load(path):``.
 
     Notes
     -----
-    There are two accounts, fixed at the opening: pure, with :math:`\varepsilon_p`
+    A budget has two accounts, which are fixed when it is opened: pure, with :math:`\varepsilon_p`
     (``pure_epsilon``), and Gaussian, with the largest :math:`\mu^2` of which
     :math:`\varepsilon_G(\mu, \delta_G) \le \varepsilon - \varepsilon_p`. A fraction is one of the
     account that the fit's recipe needs, in the unit in which costs add up there: five fits at a
@@ -175,9 +178,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             most = check_integer("periods", "Budget", periods, low=1, high=MOST_PERIODS)
             if neighbors == Neighbors.REPLACE.value:
                 raise InvalidParameterError(
-                    "Budget(periods=...) needs neighbors='add_remove': a row may be replaced by "
-                    "one of another period, so that two periods change, and what was charged to "
-                    "one does not cover that."
+                    "Budget(periods=...) needs neighbors='add_remove': a replaced row "
+                    "may move to another period. Two periods then change, which the charge of one "
+                    "period does not cover."
                 )
             self._overlap = Overlap(most=most, of_users=rows_per_user is not None)
         if table is not None and (not isinstance(table, str) or not table):
@@ -568,9 +571,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             measures = {each.privacy_measure for each in lines if each.account == account}
             if measures - {privacy_measure}:
                 raise InvalidParameterError(
-                    f"The {account} account of the budget of {self.title} counts in "
-                    f"{', '.join(sorted(measures))}, and this recipe in {privacy_measure}: the "
-                    "two do not add up."
+                    f"The {account} account of the budget of {self.title} is measured in "
+                    f"{', '.join(sorted(measures))}, but this recipe in {privacy_measure}: the "
+                    "two cannot be added."
                 )
 
         with self._lock:
@@ -643,10 +646,10 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
         Privacy
         -------
-        That the tables are disjoint is the promise of the user. A row is then in one of them, and
-        of the fractions that were recorded for them the largest counts. Under "replace" that is not
-        true: a row may be replaced by one that belongs to another table. Two tables change then,
-        each by a row more or less, which no fraction that was recorded for one of them covers.
+        The user promises that the tables are disjoint. Each row is then in one of them, and the
+        largest of the fractions recorded for them counts. Under "replace" this is not true: a
+        replaced row may belong to another table. Two tables then change by one row each, which the
+        fraction recorded for one table does not cover.
 
         Examples
         --------
@@ -731,16 +734,16 @@ class DisjointTable:
             raise refuse("table", "Budget.disjoint", "a string that is not empty", self.table)
         if self.budget.periods is not None:
             raise InvalidParameterError(
-                "Budget.disjoint and Budget(periods=...) do not go together: tables that share no "
-                "row are periods too, which Budget.window names."
+                "Budget.disjoint and Budget(periods=...) exclude each other: name tables that "
+                "share no row as periods, by Budget.window."
             )
         if self.budget.neighbors == Neighbors.REPLACE.value:
             raise InvalidParameterError(
                 "Budget.disjoint needs neighbors='add_remove' of the Budget, which has 'replace': "
-                "a row may be replaced by one of another table, so that two tables change, each by "
-                "a row more or less, and what was charged for one does not cover that. Open a "
-                "Budget(neighbors='add_remove'), or give the "
-                "budget itself to the fits, so that their fractions add up."
+                "a replaced row may move to another table. Two tables then change by one row each, "
+                "which the charge of one table does not cover. Open a "
+                "Budget(neighbors='add_remove'), or pass the budget itself to the fits: their "
+                "fractions then add up."
             )
 
 
@@ -753,3 +756,6 @@ def _accountant_of(lines: Sequence[BudgetLine]) -> Accountant:
     """Return the accountant of the Gaussian account, of which all lines name one measure."""
     (measure,) = {line.privacy_measure for line in lines if line.account == "Gaussian"}
     return accountant_in(measure)
+
+
+Budget.__doc__ = with_effects(Budget, effects={**EFFECTS, **OF_CALLS})

@@ -208,9 +208,9 @@ class BudgetRecords:
         self.key = key
         if not is_private(self.path):
             raise InvalidParameterError(
-                f"The 'path' parameter of Budget.load is {os.fspath(self.path)!r}, which others "
-                "than its owner may read; it holds hashes of the rows of periods, and their key. "
-                "Take the permission away: chmod 600, or on Windows "
+                f"The 'path' parameter of Budget.load is {os.fspath(self.path)!r}, which not only "
+                "its owner may read. It holds hashes of the rows of periods, and their key. "
+                "Remove the permission: chmod 600, or on Windows "
                 'icacls FILE /inheritance:r /grant:r "%USERNAME%:F".'
             )
 
@@ -332,15 +332,15 @@ def _fault(path: Path, error: sqlite3.Error) -> str:
     """Return what is wrong with a file, and the cure; SQLite itself names no cause."""
     text = os.fspath(path)
     folder = os.path.dirname(text)
-    restore = "Bring back the file itself, with all its lines; what it had recorded stays spent."
+    restore = "Restore the file itself, with all its lines; recorded charges stay spent."
     if os.path.isdir(folder) and not _allowed(folder, os.X_OK):
-        return "is in a folder that you may not search. Give yourself the permission: chmod u+x."
+        return "is in a folder that you may not search. Add the permission: chmod u+x."
     if not os.path.exists(text):
-        return f"is not there: it was deleted or moved, or the path is another one. {restore}"
+        return f"does not exist: it was deleted or moved, or the path is wrong. {restore}"
     if os.path.isdir(text):
-        return "is a folder. Give the file that Budget.save made."
+        return "is a folder. Pass the file that Budget.save wrote."
     if not _allowed(text, os.R_OK | os.W_OK):
-        return "you may not both read and write. Give yourself both permissions: chmod u+rw."
+        return "you may not both read and write. Add both permissions: chmod u+rw."
     if "lock" in str(error):
         return (
             f"another process has kept locked for {_SECONDS_TO_WAIT:g} seconds. End that process, "
@@ -352,18 +352,18 @@ def _fault(path: Path, error: sqlite3.Error) -> str:
     )
     if of_disk and not _allowed(folder, os.W_OK):
         return (
-            "is in a folder that you may not write to, where SQLite needs a journal beside it. "
-            "Give yourself the permission: chmod u+w on the folder."
+            "is in a folder that you may not write to; SQLite needs a journal there. "
+            "Add the permission: chmod u+w on the folder."
         )
     if of_disk:
         return (
-            f"cannot be read or written ({error}). Check the disk. A line that was being written "
-            "may be in the file; it then counts."
+            f"cannot be read or written ({error}). Check the disk. An unfinished line may be in "
+            "the file; it then counts."
         )
     if not os.path.getsize(text):
         return f"is empty: its lines are lost. {restore}"
     return (
-        f"is no file of a budget, or is damaged ({error}). Give the file that Budget.save made, "
+        f"is not a budget file, or is damaged ({error}). Pass the file that Budget.save wrote, "
         "with all its lines."
     )
 
@@ -429,7 +429,7 @@ def _line(what: Any, account: Any, measure: Any, fraction: Any, part: Any, close
         and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
         and all(isinstance(each, str) for pair in pairs for each in pair)
     ):
-        raise ValueError("a value of a line is of another kind")
+        raise ValueError("a value of a line has the wrong type")
     line = BudgetLine(
         what=what,
         account=account,
@@ -446,7 +446,7 @@ def _line(what: Any, account: Any, measure: Any, fraction: Any, part: Any, close
 def written_fraction(text: Any) -> Fraction:
     """Return the fraction whose ``str`` is given, or raise `ValueError`: no exponent is read."""
     if not isinstance(text, str) or not _FRACTION.fullmatch(text):
-        raise ValueError("a fraction is not written as one")
+        raise ValueError("a fraction has the wrong format")
     return Fraction(text)
 
 
@@ -476,7 +476,7 @@ def check_closing(lines: Sequence[BudgetLine], line: BudgetLine) -> None:
     terms = [(each.account, each.privacy_measure, each.part) for each in (before, line)]
     fits = known and before.closes is None and terms[0] == terms[1]
     if not fits or not 0 <= line.fraction <= before.fraction:
-        raise ValueError("a line closes another one that it does not fit")
+        raise ValueError("a line closes another one that does not match it")
 
 
 def percent(fraction: Fraction) -> str:

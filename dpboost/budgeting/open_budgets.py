@@ -299,7 +299,7 @@ def warn_of_search(estimator: Any) -> tuple[bool, bool]:
     counted : bool
         Whether a search says what its fits add up to, that of the clone included.
     scored : bool
-        Whether it says as well that nothing pays for the scores of the clone.
+        Whether it also says that the scores of the clone are not charged.
     """
     search, counted = running_search(estimator)
     if search is None:

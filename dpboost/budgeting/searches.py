@@ -193,7 +193,7 @@ def _epsilons(candidates: Iterable[Mapping[str, Any]], epsilon: float) -> list[f
 
 
 def _with_refit(search: Any, fits: Fits, epsilons: list[float]) -> Fits:
-    """Add the fit of the best candidate, which may be the dearest one."""
+    """Add the fit of the best candidate, which may be the one of the largest cost."""
     if fits is None or search.refit is False:
         return fits
     return fits + Counter({max(epsilons): 1})

@@ -76,10 +76,10 @@ class Window:
         """
         if is_distributed(X):
             raise InvalidParameterError(
-                f"{call} does not take rows of Dask or Spark under a budget with periods, which "
-                "compares the rows of a period with those of earlier fits, in their order: give "
-                "their files to an estimator of one process, as a pyarrow.dataset.Dataset for "
-                "instance, or take a budget without periods."
+                f"{call} does not take rows of Dask or Spark under a budget with periods. Such a "
+                "budget compares the rows of a period with those of earlier fits, in order. Pass "
+                "their files to an estimator of one process, for example as a "
+                "pyarrow.dataset.Dataset, or use a budget without periods."
             )
         found = {name: RowHash(key) for name in self.periods}
         parts, n_rows = _parts(X, call)
@@ -110,28 +110,30 @@ class Window:
         named = np.array([str(each) for each in named.tolist()], dtype=object)
         if not set(named) <= set(self.periods):
             raise InvalidParameterError(
-                "The 'of_rows' parameter of Budget.window must hold the names of its periods and "
-                f"no other: name every period whose rows {call} gets, or leave other rows out."
+                "The 'of_rows' parameter of Budget.window must hold only names of its periods: "
+                f"name every period whose rows {call} gets, or leave other rows out."
             )
         return named
 
     def _refusal(self, *args: Any) -> NoReturn:
-        raise TypeError("A window of a budget stays in its process: make it where the rows are.")
+        raise TypeError(
+            "A window of a budget stays in its process: create it in the process of the rows."
+        )
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal
 
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetForecast:
-    """For how many new periods a budget lasts; made by `Budget.forecast`.
+    """The number of new periods that a budget covers; made by `Budget.forecast`.
 
     Parameters
     ----------
     n_fits : int or inf
-        Fits that the budget still allows, one with each new period; infinite where those that
-        leave the window make room for those that come.
+        Fits that the budget still allows, one for each new period; infinite if periods that leave
+        the window free enough budget for new ones.
     epsilon : float
-        What each fit has by itself, at the budget's delta: the epsilon of ``dpboost.forecast``.
+        Epsilon of each fit alone, at the budget's delta, as ``dpboost.forecast`` uses it.
     fraction : Fraction
     window : int
     accuracy : Forecast or None
@@ -216,7 +218,7 @@ class WindowedBudget:
         Parameters
         ----------
         *periods : str
-            Their names, which are public. A name is one period for ever.
+            Names of the periods, which are public. A name always means the same period.
         of_rows : array-like of shape (n_rows,), optional
             Name of the period of each row, private; may be left out for a single period.
 
@@ -232,11 +234,11 @@ class WindowedBudget:
 
         Privacy
         -------
-        Only these periods pay. What rows a period has is fixed by the first line that names it: a
-        hash of them with a secret key is kept with the records, and a table with other rows for
-        that period is refused before anything is drawn. Labels are not compared, so that several
-        labels of the same rows may be learned. That no one's rows are in more periods than the
-        budget says, under whatever names, is the promise of the user.
+        Only these periods are charged. The first line that names a period fixes its rows: the
+        ledger keeps their hash under a secret key, and refuses other rows for that period before
+        anything is drawn. Labels are not compared, so that fits may learn several labels of the
+        same rows. The user promises that no one has rows in more periods than ``periods`` allows,
+        under any name.
 
         Examples
         --------
@@ -283,9 +285,9 @@ class WindowedBudget:
         metric: str | None = None,
         random_state: int | None = None,
     ) -> BudgetForecast:
-        """Say how many fits remain, if one with each new period reads the last few of them.
+        """Return how many fits remain, if each new period has one fit of the last few periods.
 
-        With public rows it says how good one of them will be as well.
+        With public rows it also forecasts the accuracy of one of them.
 
         Parameters
         ----------
@@ -346,7 +348,9 @@ class WindowedBudget:
                 self, epsilon, like=like, n_rows=n_rows, random_state=random_state, **planned
             )
         elif (n_rows, schema, estimator, metric, random_state) != (None,) * 5:
-            raise refuse("like", owner, "public rows (X, y), of which the others speak", like)
+            raise refuse(
+                "like", owner, "public rows (X, y), which the other arguments describe", like
+            )
         n_fits = _fits_left(self.lines, self._overlap, name, part, window)
         return BudgetForecast(
             n_fits=n_fits, epsilon=epsilon, fraction=part, window=window, accuracy=accuracy
@@ -399,9 +403,9 @@ def check_tables(known: Mapping[str, str], given: Mapping[str, str]) -> None:
     for name, own in given.items():
         if known.get(name, own) != own:
             raise InvalidParameterError(
-                f"The rows of the period {name!r} are not those that it had before under this "
-                "budget. Give the same table: rows in the same order, columns and types of "
-                "columns; rows that arrived since belong to a period of their own."
+                f"The rows of the period {name!r} differ from its rows in earlier fits of this "
+                "budget. Pass the same table: the same order of rows, columns and types of "
+                "columns. Put rows that arrived later into a new period."
             )
 
 

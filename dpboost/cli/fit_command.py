@@ -71,9 +71,7 @@ def run(options: argparse.Namespace) -> None:
     kept = None if options.force else options.output
     check_outputs(options.output, options.html, options.scores, options.transcript, keep=kept)
     if options.scores is not None and options.holdout is None:
-        raise InvalidParameterError(
-            "--scores needs rows that are held out: give --holdout PART too."
-        )
+        raise InvalidParameterError("--scores needs held-out rows: pass --holdout PART too.")
     spending = spending_of(options)
     declared = declaration_of(options.schema, options.target, options.user)
     task = task_of(options.task, declared, options.data, assume_types=options.assume_types)

@@ -31,11 +31,11 @@ def run(options: argparse.Namespace) -> None:
     for path in (options.key, public):
         if os.path.lexists(path):
             raise InvalidParameterError(
-                f"The file {path!r} exists, and a key is never replaced: give another name."
+                f"The file {path!r} exists, and a key is never replaced: pass another name."
             )
     private, shown = new_key()
     with open(open_private(options.key, new=True), "wb") as file:
         file.write(private)
     with open(public, "xb") as file:
         file.write(shown)
-    print(f"{options.key}: private, keep it to yourself\n{public}: public, for who verifies")
+    print(f"{options.key}: private key, keep it secret\n{public}: public key, for verification")

@@ -75,17 +75,17 @@ def run(options: argparse.Namespace) -> None:
     """Print the report and write what was asked for."""
     if options.sign is not None and options.certificate is None:
         raise InvalidParameterError(
-            "--sign signs a certificate: give --certificate FILE to write one."
+            "--sign needs a certificate to sign: pass --certificate FILE too."
         )
     if options.sign is not None and options.certificate.lower().endswith(".html"):
-        raise InvalidParameterError("A page cannot be signed: give --certificate a name in .json.")
+        raise InvalidParameterError("A page cannot be signed: pass --certificate FILE.json.")
     check_outputs(options.html, options.certificate, options.registry)
     booster = Booster(model_file=options.model)
     report = booster.privacy_report
     if report is None:
         raise InvalidParameterError(
-            f"The model {options.model!r} carries no privacy report: LightGBM drops it when it "
-            "saves a model again, and a model of LightGBM has none."
+            f"The model {options.model!r} has no privacy report. LightGBM removes it when it "
+            "saves a model again, and models of LightGBM never have one."
         )
     budget = None if options.budget is None else Budget.load(options.budget)
     if options.schema is not None:
@@ -129,8 +129,8 @@ def _check_columns(path: str, features: Sequence[str]) -> None:
         parts = [f"the model has {', '.join(absent)}, which it lacks"] * bool(absent)
         parts += [f"it has {', '.join(more)}, which the model lacks"] * bool(more)
         raise InvalidParameterError(
-            f"--schema {path} is not that of the fit: {'; '.join(parts)}. Give the one that the "
-            "model was fitted with."
+            f"--schema {path} is not the schema of the fit: {'; '.join(parts)}. Pass the "
+            "schema that the fit used."
         )
 
 

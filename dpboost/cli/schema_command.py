@@ -41,21 +41,21 @@ def run(options: argparse.Namespace) -> None:
         print(dictionary.to_csv_text(), end="")
         return
     print(
-        f"{options.output}: types were read off the cells, in this process. Confirm them, and fill "
-        "in ranges and values from the codebook, never from the rows.",
+        f"{options.output}: types are inferred from the cells, in this process. Confirm them. Take "
+        "ranges and values from the codebook, never from the rows.",
         file=sys.stderr,
     )
     dates = [entry.name for entry in dictionary.entries if entry.type == "date"]
     if dates:
         print(
-            f"{', '.join(dates)}: dates by their cells. Is a date a feature? Then give it lower "
-            "and upper, such as 2024-01-31; else the role 'ignore'.",
+            f"{', '.join(dates)}: the cells look like dates. If a date is a feature, set lower and "
+            "upper, such as 2024-01-31; if not, set the role 'ignore'.",
             file=sys.stderr,
         )
     named = [entry.name for entry in dictionary.entries if entry.role == "ignore"]
     if named:
         print(
-            f"{', '.join(named)}: an identifier by name, with the role 'ignore'. Make it 'user' "
-            "if it says whose row it is, or clear it if it is a feature.",
+            f"{', '.join(named)}: the name looks like an identifier, so the role is 'ignore'. "
+            "Set 'user' if it identifies the user of a row; clear it for a feature.",
             file=sys.stderr,
         )

@@ -111,14 +111,14 @@ class Spending(NamedTuple):
         """Raise where only one of the column of users and the limit of their rows is given."""
         if column is not None and self.rows_per_user is None:
             raise InvalidParameterError(
-                f"The column {column!r} says whose row each one is, by --user or by its role "
-                "'user', and how many rows of each user take part is not said: give "
-                "--rows-per-user N, or make the role 'ignore'."
+                f"The column {column!r} identifies users, by --user or by its role 'user', but "
+                "the limit of rows per user is missing: pass --rows-per-user N, or set the role "
+                "'ignore'."
             )
         if column is None and self.rows_per_user is not None:
             raise InvalidParameterError(
-                "--rows-per-user protects users, and no column says whose row each one is: give "
-                "--user COLUMN, or a line of the data dictionary the role 'user'."
+                "--rows-per-user protects users, but no column identifies them: pass --user "
+                "COLUMN, or set the role 'user' in a line of the data dictionary."
             )
 
 
@@ -137,32 +137,32 @@ def spending_of(options: argparse.Namespace) -> Spending:
         )
     if options.period_column is not None and not options.period:
         raise InvalidParameterError(
-            "--period-column says of each row which period it is of: name the periods, each by "
-            "--period NAME."
+            "--period-column needs the names of its periods: pass --period NAME once for each "
+            "period."
         )
     if options.budget is None:
         if options.fraction is not None:
-            raise InvalidParameterError("--fraction is a part of a budget: give --budget FILE too.")
+            raise InvalidParameterError("--fraction needs a budget: pass --budget FILE too.")
         if options.period:
-            raise InvalidParameterError("--period is of a budget: give --budget FILE too.")
+            raise InvalidParameterError("--period needs a budget: pass --budget FILE too.")
         delta = options.default_delta if options.delta is None else options.delta
         return Spending(None, Fraction(1), options.epsilon, delta, users)
     if options.fraction is None or options.delta is not None:
         raise InvalidParameterError(
-            "--budget needs --fraction PART, and no --delta: the file sets delta for the whole "
-            "budget."
+            "--budget needs --fraction PART and excludes --delta: the file sets delta for the "
+            "whole budget."
         )
     budget = Budget.load(options.budget)
     users = budget.rows_per_user if users is None else users
     periods = tuple(options.period or ())
     if budget.periods is not None and not periods:
         raise InvalidParameterError(
-            f"The budget in {options.budget!r} counts periods: say whose rows they are, by "
-            "--period NAME, once for each period."
+            f"The budget in {options.budget!r} has periods: pass --period NAME once for "
+            "each period of the rows."
         )
     if len(periods) > 1 and options.period_column is None:
         raise InvalidParameterError(
-            "Several periods are named: give the column with the period of each row too, by "
-            "--period-column COLUMN."
+            "Several periods need the period of each row: pass --period-column COLUMN with "
+            "several --period NAME."
         )
     return Spending(budget, options.fraction, None, None, users, periods, options.period_column)

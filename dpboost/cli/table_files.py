@@ -150,7 +150,7 @@ def task_of(
     given : str or None
         What the command says.
     path : str, optional
-        Of the table: what else does not fit is then told as well.
+        Of the table: other mismatches are then reported as well.
     assume_types : bool
         As of `Declaration.rows`.
 
@@ -173,15 +173,14 @@ def task_of(
 def _no_task(declared: Declaration) -> str:
     """Say what is missing for the task to be known."""
     if declared.target is None:
-        where = "" if declared.dictionary is None else ", or a line the role 'target'"
+        where = "" if declared.dictionary is None else ", or set the role 'target' in a line"
         return (
-            f"Which column to predict is not said: give --target COLUMN{where}. Its values or its "
-            "range in the schema say whether it is a class or a number; --task does where they are "
-            "not declared."
+            f"The column to predict is missing: pass --target COLUMN{where}. Values in the schema "
+            "make it a class, a range makes it a number; --task sets it if neither is declared."
         )
     return (
-        f"Whether the target {declared.target!r} is a class or a number is not said: give --task "
-        "classification or --task regression, or declare its values or its range in the schema."
+        f"Cannot infer the task from the target {declared.target!r}: pass --task classification or "
+        "--task regression, or declare its values or its range in the schema."
     )
 
 

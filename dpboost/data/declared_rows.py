@@ -230,7 +230,7 @@ class Declaration:
         return table[[name for name in table.columns if name in set(self.dictionary.features)]]
 
     def problems(self, table: Any, *, assume_types: bool = False) -> list[str]:
-        """Return what has to be mended before a table and what is declared of it fit, in lines.
+        """Return what to correct until a table matches its declaration, in lines.
 
         Parameters
         ----------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError, check_integer, check_real
 from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
@@ -194,29 +195,29 @@ class PrivateEstimator(
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
-            Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
-            says :class:`dpboost.Dataset`. Where ``schema`` is a data dictionary, a DataFrame may
-            have all columns of the table: those with the role ``feature`` take part, with their
-            declared types, the one with the role ``user`` gives ``user_ids``, and what the
-            dictionary does not name is left out, with one line.
+            Rows. Missing, infinite and out-of-bounds values are accepted. :class:`dpboost.Dataset`
+            describes batches. If ``schema`` is a data dictionary, a DataFrame may have all columns
+            of the table. The fit uses those with the role ``feature``, with their declared types;
+            the column with the role ``user`` sets ``user_ids``. Columns that the dictionary does
+            not list are left out, with one line in a warning.
         y : array-like of shape (n_rows,), or None
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
-            not among the declared classes take no part. None where batches come with labels, and
-            where a column of X has the role ``target``.
+            not a declared class are left out. None if batches contain labels, or if a column of X
+            has the role ``target``.
         sample_weight : array-like of shape (n_rows,), optional
             Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
             its row.
         init_score : array-like of shape (n_rows,) or (n_rows, n_classes), optional
-            Private: raw scores at which training begins, instead of the released start value. They
-            are not part of the model, as in LightGBM. That each is a function of its own row and
-            of public or released numbers is the user's promise.
+            Private raw scores at which training begins, instead of the released start value. As in
+            LightGBM, they are not part of the model. The user promises that each is a function of
+            its own row and of public or released numbers.
         eval_set : list of (X, y), optional
-            Rows on which each round is evaluated. They are taken as public. The training rows among
-            them are skipped: see :class:`dpboost.SkippedRowsWarning`.
+            Rows on which each round is evaluated. Training rows among them are skipped: see
+            :class:`dpboost.SkippedRowsWarning`.
         eval_names : list of str, optional
             Their names; ``valid_0``, ``valid_1``, ... by default.
         eval_sample_weight, eval_class_weight, eval_init_score : list, optional
-            Weights and offsets of theirs.
+            Weights and offsets of the evaluation sets.
         eval_metric : str, callable or list of them, optional
             LightGBM's names of metrics, or functions of ``(y_true, y_pred[, weight])``.
         feature_name : list of str or "auto"
@@ -229,31 +230,30 @@ class PrivateEstimator(
         eval_X, eval_y : optional
             Another way to give ``eval_set``: one table and its labels, or tuples of them.
         init_model : estimator, Booster, str or path, optional
-            A released model to continue: its trees are kept and its predictions are where scores
-            begin. The report adds up the budgets of both fits, or has that of the ``Budget`` once
-            to which both are charged. A model without a report of ours
-            makes the result not private, and the report says so. ``ensemble_`` holds the new
-            trees, ``booster_`` all.
+            A released model to continue: its trees are kept, and training begins at its
+            predictions. The report adds up the budgets of both fits; a ``Budget`` to which both
+            are charged counts once. A model without a privacy report makes the result not private,
+            and the new report states this. ``ensemble_`` holds the new trees, ``booster_`` all.
         user_ids : array-like of shape (n_rows,), optional
-            Whose row each one is, where ``rows_per_user`` protects users.
+            User of each row; needed with ``rows_per_user``.
         budget : Budget, optional
-            Whose records the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
+            Budget whose ledger records the fit; it replaces ``epsilon`` and ``delta``. Inside
             ``with Budget(...)`` that budget by default.
         fraction : float or Fraction, optional
-            Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
-            does not spend is not given back, unless rows held out stop it early.
+            Fraction of the budget that the fit takes, in (0, 1], in the accountant's unit. Unspent
+            budget is not returned, unless held-out rows stop the fit early.
         holdout : float or Fraction, optional
-            Expected part of the rows to be held out by secret random assignment (of the users,
-            where these are protected), in (0, 1), for ``dpboost.evaluate(model, budget=...,
-            fraction=...)``. They enter no other release, and what is charged for them does not add
-            to the fit's. With ``early_stopping_round`` and no ``eval_set`` they also stop training:
-            asked eight times at the most, they may charge a quarter of ``fraction`` on their side,
-            and what the rounds left out would have cost stays in the budget.
+            Expected share of rows, or of users where these are protected, that a secret random
+            assignment holds out, in (0, 1). ``dpboost.evaluate(model, budget=..., fraction=...)``
+            uses them. They enter no other release, and their charges do not add to those of the
+            fit. With ``early_stopping_round`` and no ``eval_set`` they also stop training: at most
+            eight queries charge up to a quarter of ``fraction`` to the held-out rows, and the
+            budget keeps the cost of the rounds that are not trained.
         conformal : float, optional
-            Part of new rows that :meth:`predict_interval` or :meth:`predict_set` is to cover, at
-            least 0.5. Three tenths of the rows, or of the users, are then held out by secret random
-            assignment. They train nothing, so that the quantile of their errors has the whole
-            budget beside the training.
+            Share of new rows that :meth:`predict_interval` or :meth:`predict_set` covers, at least
+            0.5. A secret random assignment then holds out three tenths of the rows, or of the
+            users. They are not used in training, so that the quantile of their errors has the
+            whole budget, as training has.
 
         Returns
         -------
@@ -270,17 +270,17 @@ class PrivateEstimator(
         Warns
         -----
         BudgetWarning
-            Where a fit without a budget has a table or estimator that belongs to one.
+            If a fit without a budget uses a table or an estimator that belongs to a budget.
         PrivacyWarning
-            Once, after the fit, with a line and a cure for each condition of the guarantee: no
+            Once, after the fit, with a line and a remedy for each condition of the guarantee: no
             privacy at all, labels or categories that are taken as public, evaluation sets, weights
             without ``max_weight``, epsilon above 20, delta above one over the released number of
-            rows, neighbors of one size. Each has a class of its own, which a filter of warnings
-            may ignore; a single condition has its own class.
+            rows, neighbors of one size. Each condition has its own class, which a warning filter
+            can ignore; a single condition is raised under that class.
         ParameterWarning
-            Where parameters of LightGBM have no effect, where the schema declares what the task
-            has not, and where released numbers show that rows take no part or that a declared class
-            has none.
+            If parameters of LightGBM have no effect, if the schema declares what the task does not
+            use, or if released numbers show that rows are left out or that a declared class has no
+            rows.
 
         Privacy
         -------
@@ -616,3 +616,6 @@ def _text_parameters(fitted: FittedModel) -> dict[str, Any]:
         },
         **({"bagging_freq": 1} if "bagging_fraction" in values else {}),
     }
+
+
+PrivateEstimator.fit.__doc__ = with_effects(PrivateEstimator.fit, effects=OF_CALLS)

@@ -43,11 +43,10 @@ class _Rates:
 class BoosterSession(KeptBooster, trains=True):
     """A Booster of a training set, whose rounds are added one by one.
 
-    ``update`` tells of one round more, and trains nothing. The rounds are trained, together and
-    once, as soon as anything looks at the model, so that there is one charge. Predictions and its
-    text ask for the rounds that were told. A metric asks for as many as ``num_iterations`` says,
-    and after a single round for LightGBM's 100, since others follow: ``update`` then shows one
-    more.
+    ``update`` announces one more round and trains nothing. All rounds are trained together, once,
+    at the first use of the model, so that there is one charge. Predictions and the model text use
+    the announced rounds. A metric trains ``num_iterations`` rounds, or LightGBM's 100 if only one
+    was announced, since more follow; each ``update`` then shows one more.
 
     Parameters
     ----------
@@ -120,7 +119,7 @@ class BoosterSession(KeptBooster, trains=True):
         return bool(vars(self).get("_trained", True))
 
     def _ready(self, *, planned: bool = False) -> None:
-        """Train the rounds that were told of, or all that are planned, unless they are trained."""
+        """Train the announced rounds, or all that are planned, unless they are trained."""
         if self._is_ready():
             return
         if not self._told:
@@ -265,8 +264,8 @@ class BoosterSession(KeptBooster, trains=True):
         Warns
         -----
         ParameterWarning
-            Where rounds were told of before: they have the new value too. Where rounds are trained
-            that are not shown: nothing changes. Whatever the verbosity.
+            If rounds were announced before: they get the new value too. If rounds are trained that
+            are not shown yet: nothing changes. The warnings appear at any verbosity.
         """
         if self._is_ready() and self._whole is None:
             super().reset_parameter(params)
@@ -325,12 +324,12 @@ class BoosterSession(KeptBooster, trains=True):
         return self
 
     def eval(self, data: lightgbm.Dataset, name: str, feval: Any = None) -> list[Any]:  # type: ignore[override]
-        """Judge rows that anybody may see, once the rounds are trained."""
+        """Evaluate public rows, once the rounds are trained."""
         self._ready(planned=True)
         return super().eval(data, name, feval)
 
     def eval_valid(self, feval: Any = None) -> list[Any]:  # type: ignore[override]
-        """Judge the evaluation sets, once the rounds are trained."""
+        """Evaluate the evaluation sets, once the rounds are trained."""
         self._ready(planned=True)
         return super().eval_valid(feval)
 

@@ -11,6 +11,7 @@ import lightgbm.sklearn
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.parameter_effects import with_effects
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import RefusedError, default
 from dpboost.data.conform import laid_out_as
@@ -433,4 +434,7 @@ for _estimator, _more in _DOCUMENTED.items():
     _text = docs.docstring_of(_estimator)
     _position = _text.index("Notes\n---" if "Notes\n---" in _text else "Examples\n---")
     _shared = textwrap.dedent(f"{docs.PARAMETERS}{_more}{docs.KWARGS}\n{docs.ATTRIBUTES}")
-    _estimator.__doc__ = f"{_text[:_position]}{_shared}\n{_text[_position:]}\n"
+    _whole = f"{_text[:_position]}{_shared}\n{_text[_position:]}\n"
+    _estimator.__doc__ = with_effects(
+        _whole, docs.ranges_of(max_depth="whole number, 1 to 12; 0 or less is the recipe's rule")
+    )

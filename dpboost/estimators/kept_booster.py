@@ -231,7 +231,7 @@ class KeptBooster(Booster):
     def _unjudged(self, name: str, feval: Any) -> list[Any]:
         judge = self._kept("eval_train")
         warn_user(
-            f"The training rows ({name}) are not judged: a metric of private rows is a query of "
+            f"The training rows ({name}) are not evaluated: a metric of private rows is a query of "
             "its own. Their results are nan. dpboost.evaluate releases metrics under a budget.",
             SkippedRowsWarning,
         )

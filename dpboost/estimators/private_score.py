@@ -20,7 +20,7 @@ class ScoreWarning(PrivacyWarning):
 
 
 class PrivateScore(CarryingEstimator):
-    """What estimators answer to scikit-learn's question for a score; comes first in the bases."""
+    """The ``score`` method of estimators; comes first in the bases."""
 
     # What pays for a score is no metadata of rows: searches take a scorer of `SecretKFold`.
     __metadata_request__score = dict.fromkeys(("budget", "fraction", "user_ids"), UNUSED)
@@ -57,12 +57,12 @@ class PrivateScore(CarryingEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             Of public rows only.
         budget : Budget, optional
-            That charges a score of private rows. Inside ``with Budget(...)`` that budget by
-            default.
+            Budget that is charged for a score of private rows. Inside ``with Budget(...)`` that
+            budget by default.
         fraction : float or Fraction, optional
-            Part of the budget that the score takes, in (0, 1].
+            Fraction of the budget that the score takes, in (0, 1].
         user_ids : array-like of shape (n_rows,), optional
-            Whose row each one is, where the budget protects users.
+            User of each row; needed if the budget protects users.
 
         Returns
         -------

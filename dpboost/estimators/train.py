@@ -13,6 +13,7 @@ import lightgbm.engine
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
@@ -68,32 +69,33 @@ def train(
         ``delta``, ``recipe``, ``schema``, ... The objective decides between regression (the
         default), ``binary`` with labels 0 and 1, and ``multiclass`` with labels from 0 to
         ``num_class - 1``; these labels are public. A function ``objective(preds, train_data)``
-        makes a regression, and with ``num_class`` of 3 and more a classification, where ``preds``
-        and what it returns have the shape (n, num_class).
+        trains a regression. With ``num_class`` of 3 and more it trains a classification; ``preds``
+        and the two results then have the shape (n, num_class).
     train_set : Dataset
         Of dpboost or of LightGBM, with its raw data.
     num_boost_round : int, optional
-        Number of rounds, unless ``params`` has one; by the rule of the recipe where neither says
-        it. LightGBM takes 100 then, which is few where steps are shrunk by their noise.
+        Number of rounds, unless ``params`` has one. The default is the rule of the recipe.
+        LightGBM's default of 100 is too small for steps that are shrunk by their noise.
     valid_sets : Dataset or list of Dataset, optional
-        Rows on which each round is evaluated. They are taken as public. The training set among them
-        is skipped, with one warning: its metrics are ``nan`` in each round, and early stopping
-        ignores it.
+        Rows on which each round is evaluated. The training set among them is skipped, with one
+        warning: its metrics are ``nan`` in each round, and early stopping ignores it.
     valid_names : str or list of str, optional
-        Their names.
+        Names of the evaluation sets.
     feval : callable or list of callable, optional
         Metrics of ``(predictions, dataset)``, which return ``(name, value, higher_is_better)``.
         The dataset they get has the labels and weights of the evaluation set.
     init_model : str, Path or Booster, optional
-        Model to go on from.
+        Model to continue.
     keep_training_booster : bool
-        Whether the Booster keeps the evaluation sets, for its ``eval_valid``, ``add_valid`` and
-        ``eval``: they evaluate rows that are taken as public. The training rows are never kept, and
-        training cannot go on: give the model as ``init_model`` to another call.
+        Whether the Booster keeps the evaluation sets for its ``eval_valid``, ``add_valid`` and
+        ``eval``. The training rows are never kept, so that training cannot continue: pass the model
+        as ``init_model`` to another call.
     callbacks : list of callable, optional
         LightGBM's callbacks: see :mod:`dpboost.callback`.
-    budget, fraction : optional
-        A budget and the part of it that the fit takes, as in the ``fit`` of an estimator.
+    budget : Budget, optional
+        The budget whose ledger records the fit. Inside ``with Budget(...)`` that budget by default.
+    fraction : float or Fraction, optional
+        Fraction of the budget that the fit takes, in (0, 1].
 
     Returns
     -------
@@ -353,3 +355,6 @@ class _Labels:
 
     def get_weight(self) -> None:
         """Return no weights: they are multiplied after the function was called."""
+
+
+train.__doc__ = with_effects(train, effects=OF_CALLS)

@@ -158,7 +158,7 @@ def check_reset(names: Iterable[str]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        What is to be said of names that nobody knows, on which LightGBM goes on with a warning.
+        What to say about unknown names; LightGBM continues after a warning about them.
 
     Raises
     ------

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import check_integer
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
 from dpboost.budgeting.windows import Window
+from dpboost.estimators import docs
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.intake import (
     Asked,
@@ -61,15 +63,15 @@ class TrainedTree(TreeEstimator):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
-            Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
-            says :class:`dpboost.Dataset`. A sparse matrix stays sparse. Where ``schema`` is a data
-            dictionary, a DataFrame may have all columns of the table: those with the role
-            ``feature`` take part, with their declared types, the one with the role ``user`` gives
-            ``user_ids``, and what the dictionary does not name is left out, with one line.
+            Rows. Missing, infinite and out-of-bounds values are accepted. :class:`dpboost.Dataset`
+            describes batches. If ``schema`` is a data dictionary, a DataFrame may have all columns
+            of the table. The fit uses those with the role ``feature``, with their declared types;
+            the column with the role ``user`` sets ``user_ids``. Columns that the dictionary does
+            not list are left out, with one line in a warning.
         y : array-like of shape (n_rows,), or None
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
-            not among the declared classes take no part. None where batches come with labels, and
-            where a column of X has the role ``target``.
+            not a declared class are left out. None if batches contain labels, or if a column of X
+            has the role ``target``.
         sample_weight : array-like of shape (n_rows,), optional
             Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
             its row.
@@ -79,17 +81,17 @@ class TrainedTree(TreeEstimator):
             Columns that hold categories, beyond those of a categorical type. The categories
             are declared by the schema, or else learned.
         user_ids : array-like of shape (n_rows,), optional
-            Whose row each one is, where ``rows_per_user`` protects users.
+            User of each row; needed with ``rows_per_user``.
         budget : Budget, optional
-            Whose records the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
+            Budget whose ledger records the fit; it replaces ``epsilon`` and ``delta``. Inside
             ``with Budget(...)`` that budget by default.
         fraction : float or Fraction, optional
-            Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
-            does not spend is not given back.
+            Fraction of the budget that the fit takes, in (0, 1], in the accountant's unit. Unspent
+            budget is not returned.
         holdout : float or Fraction, optional
-            Expected part of the rows to be held out by secret random assignment (of the users,
-            where these are protected), in (0, 1), for ``dpboost.evaluate(model, budget=...,
-            fraction=...)``. They enter no other release.
+            Expected share of rows, or of users where these are protected, that a secret random
+            assignment holds out, in (0, 1). ``dpboost.evaluate(model, budget=..., fraction=...)``
+            uses them. They enter no other release.
 
         Returns
         -------
@@ -106,12 +108,12 @@ class TrainedTree(TreeEstimator):
         Warns
         -----
         BudgetWarning
-            Where a fit without a budget has a table or estimator that belongs to one.
+            If a fit without a budget uses a table or an estimator that belongs to a budget.
         PrivacyWarning
             Once, after the fit, with a line and a cure for each condition of the guarantee.
         ParameterWarning
-            Where the schema declares what the task has not, and where released numbers show that
-            a declared class has no rows.
+            If the schema declares what the task does not use, or if released numbers show that a
+            declared class has no rows.
 
         Privacy
         -------
@@ -191,81 +193,82 @@ class TrainedTree(TreeEstimator):
 class DPTreeClassifier(TreeClassifier, TrainedTree):
     """Differentially private decision tree for two or more classes.
 
-    The model is a LightGBM model of one tree (of one tree for each class where there are more than
-    two), and a text that people can read. The tree is the engine's: it takes the same tables,
-    weights, users and budgets as boosting, and ``DPBoostClassifier(n_estimators=1)`` is the same
-    story with a tree of gradients instead of one of class counts.
+    The model is a LightGBM model of one tree, or of one tree for each class where there are more
+    than two. :meth:`export_text` prints it. It takes the same tables, weights, users and budgets
+    as boosting. ``DPBoostClassifier(n_estimators=1)`` trains a tree of gradients instead of one of
+    class counts.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one ``fit``. ``float("inf")`` switches every noise off; the model is
-        then not private and says so.
+        Privacy budget of one ``fit``. A model with ``float("inf")`` is not private; its report and
+        its text say so.
     delta : float, default=0.0
-        Probability with which the guarantee may fail. With ``recipe="best"`` a positive one buys
-        Gaussian noise and zCDP; the papers' trees stay pure, and only stability histograms spend
-        it (see ``assume_public``).
+        Probability with which the guarantee may fail. With ``recipe="best"`` a positive delta
+        allows Gaussian noise under zCDP. The papers' trees stay pure; only stability histograms
+        spend delta (see ``assume_public``).
     recipe : {"best", "dp_topdown", "sulq_id3", "diffp_id3", "diffp_c45", "noisy_counts", \
 "local_rnm", "histograms", "histograms_saving"}, default="best"
-        Algorithm: our own, DP-TopDown of Wang, Dick and Balcan, one of the three of Friedman
-        and Schuster, or one of the four that are made for rows at several parties
-        (``dpboost.federated.FederatedTreeClassifier``). A
-        ``dpboost.recipes.recipe.Recipe`` of your own is taken as well: see
+        Algorithm: the one of this library, DP-TopDown of Wang, Dick and Balcan, one of the three
+        of Friedman and Schuster, or one of the four for rows at several parties
+        (``dpboost.federated.FederatedTreeClassifier``). A custom
+        ``dpboost.recipes.recipe.Recipe`` is accepted as well: see
         ``examples/12_own_recipe.py``.
     preset : {"paper"}, default=None
-        ``"paper"`` takes the values of the paper's experiments for what is left open below, instead
-        of the recipe's own rule (``dp_topdown``, ``diffp_c45``; the other papers' trees have no
-        other values).
+        ``"paper"`` takes the values of the paper's experiments for parameters below that are
+        not given (``dp_topdown``, ``diffp_c45``; the other papers' trees have no other values).
     max_depth : int, default=None
-        Levels of splits, 0 to 12, or to 512 with ``dp_topdown``. None, here and below, means the
-        rule of the recipe; the value used is stored with an underscore after ``fit``.
+        Levels of splits. None, here and below, means the rule of the recipe; ``fit`` stores the
+        value used under the name with an underscore.
     criterion : {"gini", "entropy", "max", "root_gini"}, default=None
-        Impurity that splits lower; ``"max"`` counts the rows outside the largest class. Not
-        every recipe knows each of them. The gain ratio is refused: nothing bounds what one row
-        changes in it.
+        Impurity that splits reduce. ``"max"`` counts the rows outside the largest class. Not
+        every recipe knows each of them. The gain ratio is refused: its sensitivity to one row has
+        no bound.
     schema : Schema, dict, DataDictionary or path of a file, default=None
-        Public knowledge: bounds, categories, classes. What is not declared is assumed public or
-        learned with a tenth of the budget.
+        Public knowledge: bounds, categories, classes.
     neighbors : {"add_remove", "replace"}, default="add_remove"
         Two tables are neighbors when one has one row more, or when one row differs.
     assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
         What is taken as public without being declared: column types, the set of labels, and,
         where ``"categories"`` is named, the lists of categories that columns of a categorical type
-        bring along. Those are made of rows; without it they are learned, which needs delta > 0.
+        contain. These come from the rows; without ``"categories"`` they are learned, which needs
+        delta > 0.
     max_bin : int, default=None
-        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
+        Bins of a numeric feature, equally wide over its bounds.
     selection : {"exponential", "permute_and_flip"}, default=None
         Mechanism that chooses a split (all but ``sulq_id3``).
     leaf_share : float, default=None
-        Part of the budget for the class counts of the leaves (``best``, ``dp_topdown``).
+        Share of the budget for the class counts of the leaves (``best``, ``dp_topdown``).
     n_splits : int, default=None
-        Splits in all (``dp_topdown``).
+        Total number of splits (``dp_topdown``).
     depth_budget : {"decay", "uniform"}, default=None
-        Whether a level gets half of what the one above it gets, or as much (``dp_topdown``).
+        Budget of a level: half of the budget of the level above it, or the same
+        (``dp_topdown``).
     target_error : float, default=None
-        Nodes of fewer than this part of the rows, divided by ``n_splits``, stay leaves
+        A node stays a leaf if its share of the rows is less than ``target_error / n_splits``
         (``dp_topdown``).
     min_gain : float, default=None
-        Splits of no larger released gain a row are not made (``dp_topdown``).
+        A split needs a released gain per row above this value (``dp_topdown``).
     threshold_draws : {"joint", "per_feature"}, default=None
         One choice among all splits, or the n + 1 choices of the paper (``diffp_c45``).
     prune : bool, default=None
-        Whether subtrees are cut by their released counts (the three of Friedman and Schuster).
+        Whether subtrees are pruned by their released counts (the three of Friedman and
+        Schuster).
     min_rows : int, default=None
-        Nodes of fewer rows by their released histograms stay leaves (``histograms``,
+        A node whose released histogram has fewer rows stays a leaf (``histograms``,
         ``histograms_saving``).
     bounds_share : float, default=None
-        Part of a node's budget for bounds that tell which features need no histogram
+        Share of a node's budget for bounds that show which features need no histogram
         (``histograms_saving``).
     monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
         Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Leaves are
-        projected after their release, which costs no budget: the raw score of the second of two
-        classes, or of each of several, keeps to it on the whole domain, missing values aside.
+        projected after their release. The raw score of the second of two classes, or of each of
+        several, satisfies the constraint on the whole domain, except for missing values.
     max_weight : float, default=None
-        Public bound of the weights of rows, to which they are clipped; 1 without it.
+        Public bound to which the weights of rows are clipped; None means 1.
     rows_per_user : int, default=None
-        Protects users instead of rows: so many rows of each take part at most, chosen by secret
-        random assignment. ``fit`` then needs ``user_ids``.
+        Protects users instead of rows. At most so many rows of each user take part, chosen by
+        secret random assignment. ``fit`` then needs ``user_ids``.
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None
@@ -374,52 +377,51 @@ target_error_, min_gain_, threshold_draws_, prune_, min_rows_, bounds_share_
 class DPTreeRegressor(TreeRegressor, TrainedTree):
     """Differentially private decision tree for numbers.
 
-    The model is a LightGBM model of one tree, and a text that people can read. Labels are clipped
-    to their bounds; splits are chosen by what they leave of the variance, as in boosting, and
-    leaves release the sum of their labels and the number of their rows.
+    The model is a LightGBM model of one tree; :meth:`export_text` prints it. Labels are clipped
+    to their bounds. Splits are chosen by how much they reduce the variance, as in boosting. Leaves
+    release the sum of their labels and the number of their rows.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one ``fit``. ``float("inf")`` switches every noise off; the model is
-        then not private and says so.
+        Privacy budget of one ``fit``. A model with ``float("inf")`` is not private; its report and
+        its text say so.
     delta : float, default=0.0
-        Probability with which the guarantee may fail. A positive one buys Gaussian noise and
-        zCDP.
+        Probability with which the guarantee may fail. A positive delta allows Gaussian noise
+        under zCDP.
     recipe : {"best"}, default="best"
-        Algorithm. A ``dpboost.recipes.recipe.Recipe`` of your own is taken as well.
+        Algorithm. A custom ``dpboost.recipes.recipe.Recipe`` is accepted as well.
     max_depth : int, default=None
-        Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
-        used is stored with an underscore after ``fit``.
+        Levels of splits. None, here and below, means the rule of the recipe; ``fit`` stores the
+        value used under the name with an underscore.
     schema : Schema, dict, DataDictionary or path of a file, default=None
-        Public knowledge: bounds, categories, label bounds. What is not declared is assumed public
-        or learned with a tenth of the budget.
+        Public knowledge: bounds, categories, label bounds.
     neighbors : {"add_remove", "replace"}, default="add_remove"
         Two tables are neighbors when one has one row more, or when one row differs.
     assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
         What is taken as public without being declared; see :class:`DPTreeClassifier`.
     reg_lambda : float, default=None
-        Rows by which the denominators of gains are larger.
+        Number of rows that is added to the denominators of gains.
     max_bin : int, default=None
-        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
+        Bins of a numeric feature, equally wide over its bounds.
     selection : {"exponential", "permute_and_flip"}, default=None
         Mechanism that chooses a split.
     leaf_share : float, default=None
-        Part of the budget for the sums of the leaves.
+        Share of the budget for the sums of the leaves.
     hessian_share : float, default=None
-        Part of that for the numbers of rows.
+        Share of that part for the numbers of rows.
     step_prior : float, default=None
         Typical difference of a mean between a node and its child, in half-widths of the label
-        bounds, by which noisy means are shrunk.
+        bounds. It sets how much noisy means are shrunk.
     monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
         Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Leaves are
-        projected after their release, which costs no budget: predictions keep to it on the whole
-        domain, missing values aside.
+        projected after their release. Predictions satisfy the constraint on the whole domain,
+        except for missing values.
     max_weight : float, default=None
-        Public bound of the weights of rows, to which they are clipped; 1 without it.
+        Public bound to which the weights of rows are clipped; None means 1.
     rows_per_user : int, default=None
-        Protects users instead of rows: so many rows of each take part at most, chosen by secret
-        random assignment. ``fit`` then needs ``user_ids``.
+        Protects users instead of rows. At most so many rows of each user take part, chosen by
+        secret random assignment. ``fit`` then needs ``user_ids``.
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None
@@ -504,3 +506,10 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
         self.rows_per_user = rows_per_user
         self.n_jobs = n_jobs
         self.noise_seed = noise_seed
+
+
+DPTreeClassifier.__doc__ = with_effects(DPTreeClassifier, docs.ranges_of())
+DPTreeRegressor.__doc__ = with_effects(
+    DPTreeRegressor, docs.ranges_of(max_depth="whole number, 0 to 12")
+)
+TrainedTree.fit.__doc__ = with_effects(TrainedTree.fit, effects=OF_CALLS)

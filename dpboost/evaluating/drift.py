@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
@@ -155,20 +156,20 @@ def feature_histograms(
     fraction: Any = None,
     user_ids: Any = None,
 ) -> FeatureHistograms:
-    """Release how many rows are in each bin of each feature of a model, to see them drift.
+    """Release the number of rows in each bin of each feature of a model, to measure drift.
 
     Parameters
     ----------
     model : estimator
-        Fitted; of this library. Its bins are public.
+        Fitted estimator of this library. Its bins are public.
     X : table of shape (n_rows, n_features)
         Private rows in memory, with the columns of the model.
     budget : Budget, optional
-        In whose records it is. Inside ``with Budget(...)`` that budget by default.
+        Budget whose ledger records it. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
-        Part of the budget that it takes, in (0, 1].
+        Fraction of the budget that it takes, in (0, 1].
     user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is, where the budget protects users.
+        User of each row; needed if the budget protects users.
 
     Returns
     -------
@@ -246,3 +247,6 @@ def feature_histograms(
         report=report,
         alike=most or 1,
     )
+
+
+feature_histograms.__doc__ = with_effects(feature_histograms, effects=OF_CALLS)

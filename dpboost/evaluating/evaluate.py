@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
@@ -69,26 +70,26 @@ def evaluate(
     Parameters
     ----------
     model : estimator
-        Fitted; of this library. What it predicts of a row depends on that row alone.
+        Fitted estimator of this library. Its prediction for a row depends on that row alone.
     X : table of shape (n_rows, n_features), optional
-        Private rows in memory. None for those that ``model.fit(..., holdout=...)`` held out under
-        the same budget.
+        Private rows in memory. None for the rows that ``model.fit(..., holdout=...)`` held out
+        under the same budget.
     y : array-like of shape (n_rows,), optional
-        Their labels. Rows of labels that the model does not know take no part; numbers are clipped
-        to its label bounds.
+        Labels. Rows with classes that the model does not know are left out; numbers are clipped to
+        its label bounds.
     budget : Budget, optional
-        In whose records the evaluation is. Inside ``with Budget(...)`` that budget by default.
+        Budget whose ledger records it. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
-        Part of the budget that it takes, in (0, 1].
+        Fraction of the budget that it takes, in (0, 1].
     metrics : sequence of str, optional
         Among ``accuracy``, ``log_loss``, ``brier``, ``auc`` and ``calibration_error`` of a
         classifier; ``rmse``, ``mae``, ``r2`` and ``quantile_loss`` of a regressor. All by default;
         ``quantile_loss`` needs a model of ``objective="quantile"``.
     groups : str or int, or (column or array-like of shape (n_rows,), names), optional
-        Whose rows are also evaluated apart: a column of X, whose values the schema of the model
-        lists or ``names`` does. Their list is public. Not more than 1,000.
+        Groups of rows that are also evaluated separately: a column of X whose values the schema
+        of the model or ``names`` lists. At most 1,000 values.
     user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is, where the budget protects users.
+        User of each row; needed if the budget protects users.
     num_iteration : int, optional
         Rounds of the model that are evaluated, from the first on; all by default. Evaluations of a
         few chosen numbers of rounds are a learning curve, each of them at its own fraction.
@@ -107,24 +108,26 @@ def evaluate(
 
     Privacy
     -------
-    Records its fraction once, whatever the number of metrics. Rows that trained the model may be
-    used: the charge then adds to that of the fit. Rows that were held out entered no release of
-    the fit, and of what is charged for the two sides the larger sum counts.
+    Records its fraction once, for any number of metrics. Rows that trained the model may be used:
+    the charge then adds to that of the fit. Held-out rows entered no release of the fit; the
+    larger of the two sums of charges counts.
 
-    A classifier releases where its scores lie (7.5 % of the charge; labels play no part) and one
-    histogram of rows by group, score bin and label; a regressor the magnitudes of its errors (a
-    twentieth) and sums of errors that are clipped to what was found. Everything else is computed
-    from that. The model is taken as released: what its own training revealed is in its own report.
+    For a classifier it releases the positions of its scores (7.5 % of the charge; labels are not
+    used) and one histogram of rows by group, score bin and label. For a regressor it releases the
+    magnitudes of the errors (a twentieth of the charge) and sums of errors, clipped to these
+    magnitudes. Everything else is computed from these releases. The model is taken as released:
+    its own report states the guarantee of its training.
 
     Notes
     -----
     Log-odds are clipped to 8 in absolute value, so that the log loss of a row is at most 8. Bins
-    of scores hold about equally many rows, fewer where the odds are even; inside a bin, rows lie as
-    the histogram of scores says.
-    Intervals are those of a normal law; their variance is that of the noise, which is known, and
-    of the sample, as counts show it. Where users are protected, the rows of one are taken to be
-    alike: intervals are then rather too wide. ``calibration_error`` is the root mean square over
-    bins, less what noise and sample add to it on average. Several classes: ``auc`` is the mean
+    of scores hold about the same number of rows, fewer near even odds. Inside a bin, rows follow
+    the histogram of scores.
+    Intervals are those of a normal law. Their variance is the known variance of the noise, plus
+    that of the sample, estimated from counts. If users are protected, all rows of a user are
+    assumed to be equal; intervals are then too wide rather than too narrow.
+    ``calibration_error`` is the root mean square over bins, minus the average contribution of
+    noise and sample. Several classes: ``auc`` is the mean
     over classes against the rest, ``brier`` the sum over classes.
 
     Examples
@@ -160,7 +163,7 @@ def evaluate(
         users_too = user_ids is not None
         note("held", {"table": TableForm.of(X), "users": users_too, "part": part})
     elif X is None or y is None:
-        raise InvalidParameterError("evaluate takes X and y together, or neither of them.")
+        raise InvalidParameterError("evaluate needs both X and y, or neither of them.")
     names = metric_names(model, metrics)
     if classifier:
         note("classes", tuple(model.classes_.tolist()))
@@ -272,8 +275,8 @@ def _check_one_number(model: Any) -> None:
     ensemble = getattr(model, "ensemble_", None)
     if ensemble is not None and ensemble.n_outputs > 1 and not is_classifier(model):
         raise InvalidParameterError(
-            "The 'model' parameter of evaluate must predict one number, and this one predicts "
-            "several quantiles: fit with one alpha to evaluate it."
+            "The 'model' parameter of evaluate must predict one number, but this one predicts "
+            "several quantiles: fit a model with one alpha and evaluate it."
         )
 
 
@@ -292,3 +295,6 @@ def metric_names(model: Any, metrics: Any) -> tuple[str, ...]:
     if not asked or not all(name in known for name in asked):
         raise refuse("metrics", "evaluate", f"among {', '.join(known)}", asked)
     return tuple(dict.fromkeys(asked))
+
+
+evaluate.__doc__ = with_effects(evaluate, effects=OF_CALLS)

@@ -36,14 +36,14 @@ def is_classifier(model: Any) -> bool:
     """
     if hasattr(model, "to_local"):
         raise InvalidParameterError(
-            "The 'model' argument of evaluate must be an estimator of one process, and this one is "
-            "of a cluster: give model.to_local(), with X and y in the memory of this process "
-            "(toPandas() of Spark, compute() of Dask), which then holds all evaluated rows."
+            "The 'model' argument of evaluate must be an estimator of one process, but this one "
+            "is of a cluster: pass model.to_local(), and load all evaluated rows into this process "
+            "(toPandas() of Spark, compute() of Dask)."
         )
     if not hasattr(model, "predict") or not hasattr(model, "schema_"):
         raise InvalidParameterError(
             "The 'model' argument of evaluate must be a fitted estimator of dpboost: its classes "
-            "or label bounds say what a row may add."
+            "or label bounds limit the contribution of a row."
         )
     classifier = hasattr(model, "predict_proba") and hasattr(model, "classes_")
     if classifier and callable(getattr(model, "objective", None)):
@@ -67,8 +67,8 @@ def read_rows(X: Any, owner: str) -> tuple[Any, int]:
     if is_batched(X) or is_distributed(X):
         raise InvalidParameterError(
             f"The 'X' argument of {owner} must be in the memory of this process: batches, Dask "
-            "collections and DataFrames of Spark are not read. Bring the rows here, or some that "
-            "are chosen without regard to what is in them; they all take memory in this process."
+            "collections and DataFrames of Spark are not read. Load the rows into this process, "
+            "or a subset that is chosen independently of their content."
         )
     X = unpack(X)
     if not hasattr(X, "shape"):

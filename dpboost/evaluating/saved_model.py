@@ -96,8 +96,8 @@ def saved_model(booster: Booster, schema: Schema, labels: str) -> SavedRegressor
         n_classes = max(2, n_trees)
         if schema.classes is None or len(schema.classes) != n_classes:
             raise InvalidParameterError(
-                f"The model has {n_classes} classes: list as many values of {labels} in the "
-                "schema, those of the fit."
+                f"The model has {n_classes} classes: list the same number of values of {labels} "
+                "in the schema, as in the fit."
             )
         classes = np.array(sorted(schema.classes), dtype=_kind(schema.classes))
         return SavedClassifier(
@@ -105,7 +105,7 @@ def saved_model(booster: Booster, schema: Schema, labels: str) -> SavedRegressor
         )
     if schema.label_bounds is None:
         raise InvalidParameterError(
-            f"The model predicts a number: say the range of {labels} in the schema."
+            f"The model predicts a number: declare the range of {labels} in the schema."
         )
     return SavedRegressor(
         booster_=booster,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from dpboost._utils.parameter_effects import EFFECTS, OF_PARTIES, with_effects
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
@@ -74,8 +75,10 @@ UNSUPPORTED: dict[str, str] = {
 
 _DOCUMENTATION = """    Parameters
     ----------
-    epsilon, delta : float
-        Budget of the fit, which every party charges to its own ledger.
+    epsilon : float, default=1.0
+        Budget of the fit. Every party charges it to its own ledger.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail.
     recipe : {"best", "dpboost", "para", "seq"}, default="best"
         ``best`` is the same algorithm as for one table. The others choose splits from noisy
         histograms of all features instead of exact gains, which no one has; the report says so.
@@ -380,7 +383,8 @@ _PARAMETERS = (
 
 for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):
     _head, *_examples = docs.docstring_of(_estimator).partition("Examples\n---")
-    _estimator.__doc__ = f"{_head.rstrip()}\n\n{dedent(_DOCUMENTATION)}\n{''.join(_examples)}\n"
+    _parameters = with_effects(dedent(_DOCUMENTATION), docs.ranges_of(), {**EFFECTS, **OF_PARTIES})
+    _estimator.__doc__ = f"{_head.rstrip()}\n\n{_parameters}\n{''.join(_examples)}\n"
 
 
 def estimator_of(agreement: Agreement) -> Any:

@@ -59,11 +59,10 @@ class Booster(LoadedBooster):
     params : dict, optional
         As in LightGBM, ignored: parameters are read from the model.
     train_set : Dataset, optional
-        Private rows. ``update`` then tells of one round more, and all of them are trained together,
-        by ``dpboost.train``, as soon as anything looks at the model. Where the first look is a
-        metric, ``num_iterations`` are trained, after a single round 100 by default, and ``update``
-        shows them one by one.
-        ``rollback_one_iter`` leaves the last round out, and refunds nothing.
+        Private rows. ``update`` then announces one more round. ``dpboost.train`` trains all of them
+        together at the first use of the model. If the first use is a metric, it trains
+        ``num_iterations`` rounds, 100 by default after a single round, and ``update`` shows them
+        one by one. ``rollback_one_iter`` removes the last round and refunds nothing.
     model_file : str or pathlib.Path, optional
         Path of a model text, of dpboost or of LightGBM.
     model_str : str, optional

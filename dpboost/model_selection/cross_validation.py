@@ -24,6 +24,7 @@ import numpy as np
 from lightgbm.callback import CallbackEnv
 from numpy.typing import NDArray
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
 from dpboost._utils.warnings import of_table, one_warning, warn_once, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
@@ -147,46 +148,50 @@ def cv(
 
     Parameters
     ----------
-    params, train_set, num_boost_round
+    params : dict
+        As of :func:`dpboost.train`.
+    train_set : Dataset
+        As of :func:`dpboost.train`.
+    num_boost_round : int, optional
         As of :func:`dpboost.train`.
     folds : KFold, StratifiedKFold, SecretKFold or iterable of (train, test), optional
-        Their number is taken, with one warning; rows are assigned by secret random assignment.
-        Splitters by groups or by time are refused.
+        Only the number of folds is used, with one warning: a secret random assignment decides the
+        fold of each row. Splitters by groups or by time are refused.
     nfold : int, default=5
-        Number of folds, 2 to 100.
+        Number of folds, from 2 to 100.
     stratified, shuffle, seed
-        No effect: each row draws its fold by a secret draw.
+        Accepted for LightGBM's callers: a secret random assignment decides the fold of each row.
     metrics : str or list of str, optional
-        LightGBM's names, or those of ``dpboost.evaluate``; by default that of the objective, none
-        of a function. Paid are ``l1``, ``l2``, ``rmse``, ``quantile``, ``binary_logloss``,
-        ``binary_error``, ``multi_logloss``, ``multi_error`` and the figures of an evaluation,
-        ``auc`` among them; all rows weigh the same. The others are ``nan``, with one warning,
-        unless there are ``public_sets``.
+        LightGBM's names, or those of ``dpboost.evaluate``. The default is the metric of the
+        objective, and none for a function. Released are ``l1``, ``l2``, ``rmse``, ``quantile``,
+        ``binary_logloss``, ``binary_error``, ``multi_logloss``, ``multi_error`` and the figures of
+        an evaluation, such as ``auc``; all rows have the same weight. Other metrics are ``nan``,
+        with one warning, unless there are ``public_sets``.
     feval : callable or list of callable, optional
-        Metrics of the user. One that agrees with one of the paid metrics on synthetic rows is
-        released like it. Of others no bound is known: ``nan`` without ``public_sets``.
+        Metrics of the user. A metric that agrees with a released one on synthetic rows is replaced
+        by it. Others have no known bound and are ``nan`` without ``public_sets``.
     init_model : str, Path or Booster, optional
-        Model to go on from.
+        Model to continue.
     fpreproc : None
-        Refused: a function of all rows is covered by no bound.
+        Refused: a function of all rows has no bound.
     callbacks : list of callable, optional
-        Those before a round run in every fit. Those after a round run when the fits are done:
-        on the metrics of every round. Early stopping looks at the rounds that are released.
+        Callbacks before a round run in every fit. Callbacks after a round run once all fits are
+        finished, on the metrics of every round. Early stopping uses the released rounds.
     eval_train_metric : bool
-        Metrics of the training rows are ``nan``, with one warning: they are not charged.
+        Metrics of the training rows are ``nan``, with one warning: they are not released.
     return_cvbooster : bool, default=False
         Whether the result holds the models, as ``"cvbooster"``.
     public_sets : Dataset or list of Dataset, optional
-        Rows that anyone may see: metrics are computed on them, each round and for free.
+        Public rows: metrics are computed on them in each round, at no cost.
     metric_rounds : int or "all", default=5
-        Rounds whose metrics are charged, from the first to the last, and evenly; 1 is the last
-        one alone. They divide a tenth of the budget. The rounds between repeat the metrics of the
-        one before, which one warning says.
+        Number of rounds whose metrics are released, evenly from the first to the last; 1 releases
+        the last one alone. They divide a tenth of the budget. Rounds in between repeat the metrics
+        of the round before, with one warning.
     budget : Budget, optional
-        In whose records all fits and metrics are, as one line: it takes the place of ``epsilon``
-        and ``delta``. Inside ``with Budget(...)`` that budget by default.
+        Budget whose ledger records all fits and metrics, as one line; it replaces ``epsilon`` and
+        ``delta``. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction, optional
-        Part of the budget that they take together, in (0, 1].
+        Fraction of the budget that they take together, in (0, 1].
 
     Returns
     -------
@@ -224,8 +229,8 @@ def cv(
     """
     if fpreproc is not None:
         raise RefusedError(
-            "The 'fpreproc' argument of cv is refused: a function of all rows is covered by no "
-            "bound. Give it columns that are functions of their own row."
+            "The 'fpreproc' argument of cv is refused: a function of all rows has no bound. "
+            "Compute columns from their own row only, before cv."
         )
     nfold, remark = number_of_folds(folds, nfold)
     note("folds", nfold)
@@ -633,3 +638,6 @@ def _histograms(fit: PrivacyReport) -> int:
 def _of_training(line: Any) -> tuple[Any, ...]:
     """Return a line of the training rows, which are not evaluated."""
     return ("train", line[1], np.nan, line[3], np.nan)
+
+
+cv.__doc__ = with_effects(cv, effects=OF_CALLS)

@@ -117,7 +117,7 @@ def number_of_folds(folds: Any, n_folds: int) -> tuple[int, str | None]:
         number = sum(1 for _ in folds)
     return number, (
         f"folds: rows are assigned to {number} folds at random, in secret, as a choice of folds "
-        "would reveal rows; which rows the given ones hold is not followed"
+        "would reveal rows; the given folds set only their number"
     )
 
 

@@ -67,18 +67,18 @@ class Forecast:
     Parameters
     ----------
     metric : str or None
-        What is forecast; None where there were no public rows.
+        Forecast metric; None without public rows.
     n_rows : int
     epsilon : tuple of float
     value, low, high : tuple of float
-        The metric of a fit on rows that it has not seen, and a band that 9 of 10 fits should be
-        in. Empty without public rows.
+        The metric of a fit on new rows, and a band that should contain 9 of 10 fits. Empty without
+        public rows.
     hidden_rows : tuple of float
-        Standard deviation, in rows, of the noise of one number of rows that all of epsilon is
-        spent on. What a model learns from fewer rows than that is noise whatever the data are.
+        Standard deviation, in rows, of the noise of one row count that uses the whole epsilon. A
+        pattern in fewer rows than that is hidden by noise, for any data.
 
     guarantees : tuple of EpsilonExplanation
-        What the report of the fit will say of an attacker.
+        Limits on an attacker, as the report of the fit will state them.
 
     Examples
     --------
@@ -150,8 +150,8 @@ class Forecast:
         head = f"{self.n_rows} rows"
         if self.metric is None:
             head += (
-                ": no public rows were given (like=...), so this is only noise against the number "
-                "of rows. How good a model will be depends on the data as well."
+                ": without public rows (like=...), this only compares the noise with the number of "
+                "rows. The accuracy of a model also depends on the data."
             )
         return head
 
@@ -200,17 +200,17 @@ def forecast(
     Parameters
     ----------
     schema : Schema, dict or path, optional
-        What will be declared of the private table.
+        Planned schema of the private table.
     n_rows : int
-        About how many private rows there are: a public number.
+        Approximate number of private rows; a public number.
     epsilon : sequence of float
         Positive, finite.
     like : (X, y), optional
-        Public rows that look like the private ones, at least 50. Without them the result is only
-        how noise compares with the number of rows.
+        Public rows similar to the private ones, at least 50. Without them the result only compares
+        the noise with the number of rows.
     estimator : DPBoostClassifier or DPBoostRegressor, optional
-        Unfitted: what is planned. Its epsilon and schema are replaced. By default a classifier
-        where the schema has classes, else a regressor.
+        Planned estimator, not fitted. Its epsilon and schema are replaced. The default is a
+        classifier if the schema has classes, else a regressor.
     metric : {"auc", "accuracy", "log_loss"} or {"rmse", "mae"}, optional
         AUC of a classifier by default, RMSE of a regressor.
     random_state : int, optional
@@ -228,24 +228,24 @@ def forecast(
 
     Privacy
     -------
-    Touches no private row and spends nothing. ``like`` is taken as public.
+    Reads no private row and charges nothing. ``like`` is taken as public.
 
     Notes
     -----
     Public rows are split into five parts. For each, a model is fitted to rows of the other parts,
-    drawn with replacement up to ``n_rows``, so that noise is what it will be. A model that
-    learned from few different rows is worse on others than one that learned from many. The gap
-    between its scores :math:`l` on the :math:`m` rows learned from and :math:`t` on the part that
-    was left out shows it, but is mostly rows learned by heart:
+    drawn with replacement up to ``n_rows``, so that the noise has its planned size. A model
+    of few distinct rows generalizes worse than a model of many. Its scores :math:`l` on the
+    :math:`m` training rows and :math:`t` on the left-out part differ by this loss, but mostly by
+    memorized rows:
 
     .. math:: s = t + \tfrac15 (l - t) (1 - m / n)
 
-    The fifth is what came nearest on other divisions of the tables of the benchmark ``budget``.
-    How near a forecast can be is bounded by the public rows: the AUC of one and the same model on
-    1,000 of them had a standard deviation of .014 there.
+    The factor of a fifth was the most accurate on other divisions of the tables of the benchmark
+    ``budget``. The public rows limit the precision of a forecast: the AUC of one model on 1,000 of
+    them had a standard deviation of .014 there.
 
-    The band counts the noise of a fit and how much the parts differ. It does not count that
-    public rows may be of another kind than the private ones.
+    The band includes the noise of a fit and the differences between the parts. It does not include
+    differences between public and private rows.
 
     Examples
     --------
@@ -262,8 +262,8 @@ def forecast(
         raise refuse("epsilon", "forecast", "a list with a number", list(epsilon))
     if is_open(estimator):
         raise InvalidParameterError(
-            "forecast fits models to public rows, which no budget is charged for: call it "
-            "outside of `with Budget(...)`, with an estimator that was not pickled inside."
+            "forecast fits models to public rows and charges no budget: call it outside of "
+            "`with Budget(...)`, with an estimator that was not pickled inside."
         )
     declared = Schema.coerce(schema)
     planned = _planned(estimator, declared)

@@ -115,8 +115,8 @@ def explain_epsilon(
     if budget is not None:
         if recipe is None or rows_per_user is not None or delta:
             raise InvalidParameterError(
-                f"{owner} takes a budget with fraction and recipe, and without delta and "
-                "rows_per_user, which the budget has."
+                f"{owner} takes a budget with fraction and recipe. The budget sets delta and "
+                "rows_per_user: leave them out."
             )
         return _in_a_budget(recipe, budget, fraction, lists, owner)
     if fraction is not None:
@@ -133,7 +133,7 @@ def explain_epsilon(
         raise refuse("recipe", owner, "None together with mu", recipe)
     if failure:
         raise InvalidParameterError(
-            f"{owner} takes no delta together with mu, which promises something at every delta. "
+            f"{owner} takes either mu or delta: mu gives a guarantee at every delta. "
             f"Got delta={delta!r} instead."
         )
     number = check_real("mu", owner, mu, low=0, infinite=True)

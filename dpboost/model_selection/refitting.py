@@ -12,6 +12,7 @@ import lightgbm
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from dpboost._utils.parameter_effects import OF_CALLS, with_effects
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, is_default, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
@@ -65,7 +66,7 @@ def _of_booster(refit: Callable[..., Any]) -> Callable[..., Any]:
                 "model",
                 "refit_leaves",
                 "a fitted estimator, or a Booster as dpboost.train returned it: a model text has "
-                "no partitions. Keep the estimator, by pickle where another process is to refit it",
+                "no partitions. Keep the estimator; pickle it for another process",
                 "a Booster that was loaded, copied or changed",
             )
         new = refit(estimator, X, labels_for(estimator, y), **options)
@@ -100,13 +101,13 @@ def refit_leaves(
     X : table of shape (n_rows, n_features)
         Private rows in memory, with the columns of the model.
     y : array-like of shape (n_rows,)
-        Labels. Rows of classes that the model does not know take no part.
+        Labels. Rows of classes that the model does not know are left out.
     budget : Budget, optional
-        Whose records the fit is in. Inside ``with Budget(...)`` that budget by default.
+        Budget whose ledger records it. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
-        Part of the budget that it takes, in (0, 1].
+        Fraction of the budget that it takes, in (0, 1].
     user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is, where the budget protects users.
+        User of each row; needed if the budget protects users.
 
     Returns
     -------
@@ -306,3 +307,6 @@ def _report(
         rows_per_user=privacy.rows_per_user,
         budget=privacy.budget_record,
     )
+
+
+refit_leaves.__doc__ = with_effects(refit_leaves, effects=OF_CALLS)

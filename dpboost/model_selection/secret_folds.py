@@ -81,8 +81,8 @@ class PrivateScorer:
         if not self.folds.dealt:
             raise InvalidParameterError(
                 "This scorer belongs to a SecretKFold that has assigned no rows: pass the same "
-                "SecretKFold as cv=... too. Folds by position change with rows before them, and "
-                "no fit or score on such a fold keeps its epsilon."
+                "SecretKFold as cv=... too. Folds by position depend on the rows before them, so "
+                "that no fit or score on such a fold keeps its epsilon."
             )
         found = evaluate(
             estimator, X, y, budget=self.budget, fraction=self.fraction, metrics=[self.metric]
@@ -92,7 +92,7 @@ class PrivateScorer:
 
 
 class SecretKFold:
-    """Folds for scikit-learn in which an independent secret draw puts each row, or each user.
+    """Folds for scikit-learn: an independent secret draw assigns each row, or each user, to one.
 
     Parameters
     ----------
@@ -102,14 +102,14 @@ class SecretKFold:
     Raises
     ------
     InvalidParameterError
-        If the number is another one.
+        If the number is outside of this range.
 
     Privacy
     -------
-    A coin looks at no cell and at no other row: one row more or less changes one fold by that row
-    and leaves the others, so that a fit on some folds keeps its epsilon. Folds by position do not:
-    they move where a row is added before them. The indices are as secret as the rows.
-    ``groups`` of :meth:`split` are the users, all of whose rows are then in one fold.
+    A draw depends on no cell and on no other row. One row more or less therefore changes one fold
+    by that row and no other fold, so that a fit on some folds keeps its epsilon. Folds by position
+    do not have this property: they shift if a row is added before them. Keep the indices as secret
+    as the rows. ``groups`` of :meth:`split` are the users; all rows of a user are in one fold.
 
     Examples
     --------

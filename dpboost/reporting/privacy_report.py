@@ -136,23 +136,23 @@ class PrivacyReport(ReportTerms):
             The model text, or an object that contains it: the record gets the SHA-256 of the file
             that ``save_model`` writes.
         stated : mapping of str to str, optional
-            What only the user knows: ``public_rows``, ``earlier_models``, ``disjoint_tables``,
+            Statements of the user: ``public_rows``, ``earlier_models``, ``disjoint_tables``,
             ``preprocessing``, ``hyper_parameters``, ``published_scores``, ``refits``,
             ``contact``, ``legal_basis``, ``data_controller``; ``data_name``, ``data_period``,
             ``data_schema`` (the file of what was declared, and its hash); ``approved_by``,
             ``approved_on``, ``why_this_epsilon``.
         budget : Budget, optional
-            The one that the fit belongs to: the certificate then lists all of its lines, and
-            otherwise those of the fit alone.
+            The budget of the fit: the certificate then lists all of its lines. By default it lists
+            those of the fit alone.
         scores : sequence of Evaluation, or of paths, optional
-            Released scores of the model, which the certificate is to list: what
-            `dpboost.evaluate` has returned, or files that ``--scores`` of a command has written.
+            Released scores of the model for the certificate: results of `dpboost.evaluate`, or
+            files that the option ``--scores`` has written.
 
         Returns
         -------
         dict
-            For ``json.dumps``; ``dpboost/reporting/certificate.schema.json`` is its schema. What
-            no one said is "not stated by the user".
+            For ``json.dumps``; ``dpboost/reporting/certificate.schema.json`` is its schema. A
+            missing statement is "not stated by the user".
 
         Raises
         ------

@@ -112,13 +112,13 @@ class DataDictionary:
     Raises
     ------
     InvalidParameterError
-        For a name that stands twice, two targets or users, half a range or one that ends before it
-        begins, and a value that is listed twice: one error for all of them.
+        For a name that occurs twice, two targets or users, a range without one end or with its ends
+        exchanged, and a value that is listed twice: one error for all of them.
 
     Privacy
     -------
-    Everything in a data dictionary is published with the model: it holds what is known without
-    looking at the private rows.
+    Everything in a data dictionary is published with the model. Write it without reading the
+    private rows.
 
     Examples
     --------

@@ -61,20 +61,20 @@ def lightgbm_name(name: object) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Schema:
-    """What is publicly known about a table.
+    """Public knowledge about a table.
 
     Every part is optional, and every part is published with the model. Declare only what
-    you know without looking at the private rows: from a codebook, from the law, from physics,
+    you know without reading the private rows: from a codebook, from the law, from physics,
     from a public sample. Columns are given by name or by position.
 
     Parameters
     ----------
     bounds : dict of column to (lower, upper), optional
         Inclusive range of a numeric column; values outside are clipped to it. ``lower`` may
-        equal ``upper``: the column is then known to be constant and gets a single bin. Of a column
-        of dates or times two dates, or ISO text like ``"2024-01-31"``, and of one of durations two
-        durations: both are read in days, of dates those since 1970-01-01, those with a time zone
-        in UTC.
+        equal ``upper``: the column is then known to be constant and gets a single bin. A column
+        of dates or times takes two dates, or ISO text like ``"2024-01-31"``; a column of durations
+        takes two durations. Both are converted to days: dates to days since 1970-01-01, times with
+        a time zone in UTC.
     edges : dict of column to sequence of float, optional
         Strictly increasing borders between the bins of a numeric column, at most 254; a value
         equal to a border belongs to the bin below it.
@@ -83,7 +83,7 @@ class Schema:
         counts as "other". Columns of numbers hold the listed integers themselves, in
         [0, 65535]; columns of text or of pandas' categorical type are read by position in
         this list. At most 255 get a bin of their own: put the most frequent first. ``None`` or an
-        empty list says that a column of text has values which nobody declares: a fit learns them
+        empty list declares a column of text without its values: a fit learns them
         privately, with a part of a positive delta, as in a data dictionary.
     integer : sequence of column, optional
         Numeric columns that hold whole numbers in floats. Their bins end half-way between whole
@@ -569,7 +569,7 @@ class DictionarySchema(Schema):
         others = [str(name) for name in feature_names if lightgbm_name(name) not in known]
         if others:
             raise InvalidParameterError(
-                "X has columns that are no features of the data dictionary: "
+                "X has columns that are not features of the data dictionary: "
                 f"{', '.join(others)}. Leave them out of X, or pass a DataFrame in memory to fit "
                 "of an estimator: it takes the features and the user of each row from the "
                 "dictionary."
@@ -588,8 +588,8 @@ class ResolvedSchema:
     learned : frozenset of int
         Columns of text whose categories a fit learns.
     integer : frozenset of int
-        Columns of whole numbers: those declared, and those whose type says so where types are
-        public by assumption.
+        Columns of whole numbers: those declared, and those of integer type if types are assumed
+        public.
     label_bounds : (float, float) or None
     """
 
@@ -626,7 +626,7 @@ def _check_integer_column(part: str | None, shown: str) -> None:
     if part in ("edges", "categories"):
         raise InvalidParameterError(
             f"The column {shown} is listed in 'integer' of Schema and in {part!r}, which already "
-            "say where its bins end: leave it out of 'integer'."
+            "define its bins: leave it out of 'integer'."
         )
 
 
@@ -635,8 +635,8 @@ def _position(part: str, key: Column, position_of: Mapping[str, int], n_features
         if key >= n_features:
             raise InvalidParameterError(
                 f"The {part!r} of Schema speak of column {key}, but the table has columns "
-                f"0 to {n_features - 1}. Where a tool drops columns from fit to fit, positions "
-                "come to mean others. Those of RFE and RFECV are followed, without n_jobs; "
+                f"0 to {n_features - 1}. If a tool drops columns between fits, positions "
+                "change their meaning. RFE and RFECV without n_jobs are supported; "
                 "SelectFromModel drops columns after one fit."
             )
         return key

@@ -17,8 +17,8 @@ from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import refuse
 
 #: Said wherever a look is shown.
-WARNING = "NOT PRIVATE: exact counts of the rows. Read it only where the rows may be read, "
-WARNING += "and do not let a schema follow it: a bound that was read off the rows reveals them."
+WARNING = "NOT PRIVATE: exact counts of the rows. Show it only to those who may read the "
+WARNING += "rows, and do not derive a schema from it: a bound taken from the rows reveals them."
 
 _HEAD = ("column", "what happens", "how often")
 _NOTHING = "Nothing is clipped, dropped or refused."
@@ -241,7 +241,7 @@ def _check_numbers(
 ) -> list[Finding]:
     numbers = _as_numbers(values)
     if numbers is None:
-        text = "text of which nothing is declared: list its values, or leave them to be learned"
+        text = "text without a declaration: list its values, or let the fit learn them"
         if index in declared["bounds"] or index in declared["edges"]:
             text = "text in a column with bounds or edges"
         return [Finding(column=name, what="refused", text=text)]
@@ -254,7 +254,7 @@ def _check_numbers(
     if index in declared["bounds"]:
         found += _clipped(name, numbers, declared["bounds"][index])
     elif index not in declared["edges"]:
-        text = "nothing is declared: bounds are learned with a part of the budget"
+        text = "no declaration: bounds are learned with a part of the budget"
         found.append(Finding(column=name, what="learned", text=text))
     return found
 

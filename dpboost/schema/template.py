@@ -17,18 +17,18 @@ _KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "number", "M": "d
 def schema_template(X: Any, path: str | os.PathLike[str] | None = None) -> DataDictionary:
     """Return a data dictionary with the names and types of a table, to be filled in.
 
-    Ranges and values are empty: they come from a codebook, from the law or from physics. Types
-    are those that the table's columns have; columns of text keep the type ``text`` until their
-    type is ``category``. A column whose name is that of an identifier (``id``, ``patient_id``,
-    ``customerID``) gets the role ``ignore``: make it ``user`` if it says whose row it is, or clear
-    it if it is a feature.
+    Ranges and values are empty: take them from a codebook, from the law or from physics. Types
+    are those of the table's columns; a column of text has the type ``text`` until you change it
+    to ``category``. A column with the name of an identifier (``id``, ``patient_id``,
+    ``customerID``) gets the role ``ignore``: change it to ``user`` if it identifies the user of a
+    row, or clear it if it is a feature.
 
     Parameters
     ----------
     X : DataFrame of shape (n_rows, n_columns)
         Of pandas, polars or pyarrow. Only names and types are read.
     path : str or path, optional
-        Written there as well, as CSV, or as JSON where the name ends so.
+        File to write as well: JSON if the name ends in .json, else CSV.
 
     Returns
     -------
@@ -41,7 +41,8 @@ def schema_template(X: Any, path: str | os.PathLike[str] | None = None) -> DataD
 
     Privacy
     -------
-    No value of a row is read, and no list of categories of a column's type, which are values.
+    Reads no value of a row. Reads no list of categories of a column's type either, because these
+    are values.
 
     Examples
     --------

@@ -41,7 +41,7 @@ _ONE_PROCESS = (
     "holds"
 )
 _PUBLIC_ROWS = (
-    "has no place on Spark: judge the model afterwards, by model.transform(...) on public rows"
+    "has no place on Spark: evaluate the model afterwards, by model.transform(...) on public rows"
 )
 _NOT_HERE = {
     "callbacks": "is for rounds, and dpboost.{local} has none",

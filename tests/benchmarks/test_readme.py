@@ -155,7 +155,7 @@ ATTACKS = ROOT / "docs" / "explanation" / "attacks.md"
 
 
 def test_fits_take_the_part_of_lightgbms_time_that_was_measured():
-    head, _, *lines = table(PAGE, "time as a part of LightGBM's, same number of trees, 2 threads")
+    head, _, *lines = table(PAGE, "time relative to LightGBM, same number of trees, 2 threads")
     _, _, *pages = tables(RESULTS / "speed.md")[0]
     assert len(lines) >= 5
     for line in lines:

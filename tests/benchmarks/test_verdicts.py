@@ -115,8 +115,8 @@ def test_a_finding_is_how_the_first_private_method_stands(experiment, bench):
     rows = [rows_of("constant", None, [3.0, 3.2])]
     rows += [rows_of("shifted", epsilon, [2.8, 3.1]) for epsilon in (1.0, 2.0)]
     assert said(one, bench, rows) == (
-        "Shifted is at least as good as a constant prediction in 2 of 2 comparisons (a table at "
-        "an epsilon), and worse beyond two standard errors in 0 of them."
+        "Shifted is at least as good as a constant prediction in 2 of 2 comparisons (one for "
+        "each table and epsilon), and worse by more than two standard errors in 0 of them."
     )
 
 
@@ -133,9 +133,9 @@ def test_a_finding_says_what_privacy_costs_and_names_peers(experiment, bench):
     for epsilon, other in ((1.0, [3.1, 3.3]), (2.0, [1.0, 1.1])):
         rows += [rows_of("best", epsilon, [3.0, 3.0]), rows_of("other", epsilon, other)]
     assert said(many, bench, rows) == (
-        "`best` is at least as good as other in 1 of 2 comparisons (a table at an epsilon), and "
-        "worse beyond two standard errors in 1 of them; at epsilon 1 `best` differs from LightGBM "
-        "without privacy by +50.0 % in RMSE; 0 of 1 target figures are met."
+        "`best` is at least as good as other in 1 of 2 comparisons (one for each table and "
+        "epsilon), and worse by more than two standard errors in 1 of them; at epsilon 1 `best` "
+        "differs from LightGBM without privacy by +50.0 % in RMSE; 0 of 1 target figures are met."
     )
 
 
@@ -143,7 +143,7 @@ def test_a_finding_says_what_privacy_costs_and_names_peers(experiment, bench):
     ("more", "words"),
     [
         ({"measure": "seconds"}, "Shifted takes 2.00 times as long to fit as constant."),
-        ({}, "Shifted has RMSE 3.0000 ± 0.0000 where constant has 4.0000 ± 0.0000 (ramp, "),
+        ({}, "Shifted has RMSE 3.0000 ± 0.0000, and constant 4.0000 ± 0.0000 (ramp, "),
         ({"margin": 0.5}, "Shifted is at most 0.5 worse than constant in 2 of 2 comparisons."),
         (
             {"margin": 0.5, "two_sided": True},

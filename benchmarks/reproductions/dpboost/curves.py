@@ -431,7 +431,7 @@ def finding_of_code(rows: Sequence[Result]) -> str:
             if first and final:
                 means = [f"{statistics.fmean(each):.3f}" for each in (first, final)]
                 said.append(f"{' to '.join(means)} on {name} with {method.loss} loss")
-    return f"From 1 to {last} trees the error of the released code goes from {listed(said)}."
+    return f"From 1 to {last} trees, the error of the released code changes from {listed(said)}."
 
 
 def page_3(rows: Sequence[Result]) -> list[str]:

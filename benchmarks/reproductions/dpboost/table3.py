@@ -71,7 +71,10 @@ def finding(rows: Sequence[Result]) -> str:
         f"{share:.1%} " + ("without noise" if math.isinf(epsilon) else f"at epsilon {epsilon:g}")
         for epsilon, share in most.items()
     ]
-    return f"On the worst set, so many rows are dropped at least once: {listed(said)}."
+    return (
+        "On the worst set, the gradient filter drops this share of the rows at least once: "
+        f"{listed(said)}."
+    )
 
 
 def page(rows: Sequence[Result]) -> list[str]:

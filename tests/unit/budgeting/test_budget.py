@@ -218,7 +218,7 @@ def test_an_account_that_is_not_there_is_named(rows, terms, model, cure) -> None
 def test_costs_of_two_measures_do_not_share_an_account() -> None:
     budget = gaussian()
     budget.reserve("a", "mu squared", FIFTH)
-    with pytest.raises(InvalidParameterError, match="mu squared, and this recipe in rho"):
+    with pytest.raises(InvalidParameterError, match="mu squared, but this recipe in rho"):
         budget.reserve("b", "rho", FIFTH)
     assert len(budget.lines) == 1
 
@@ -577,7 +577,7 @@ def test_without_its_file_a_budget_pays_nothing(tmp_path) -> None:
     budget.save(path)
     budget.reserve("fit", "mu squared", FIFTH)
     path.rename(tmp_path / "gone")
-    with pytest.raises(InvalidParameterError, match="is not there: it was deleted or moved"):
+    with pytest.raises(InvalidParameterError, match="does not exist: it was deleted or moved"):
         budget.reserve("fit", "mu squared", FIFTH)
     gaussian().save(path)
     with pytest.raises(InvalidParameterError, match="has lost lines"):
@@ -719,12 +719,12 @@ def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
 def test_a_replaced_row_may_change_tables(tmp_path) -> None:
     budget = Budget(epsilon=1, delta=1e-5, neighbors="replace")
     for divide in (budget.disjoint, lambda name: DisjointTable(budget=budget, table=name)):
-        with pytest.raises(InvalidParameterError, match="neighbors='add_remove'.*two tables"):
+        with pytest.raises(InvalidParameterError, match="neighbors='add_remove'.*Two tables"):
             divide("north")
     # Lines of tables under this relation would count less than they cost.
     budget.save(tmp_path / "budget")
     budget.reserve("fit", "mu squared", FIFTH, (("tables", "north"),))
-    with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load.*two tables"):
+    with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load.*Two tables"):
         Budget.load(tmp_path / "budget")
 
 

@@ -82,15 +82,15 @@ def unreadable(path: Path, message: str) -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
-    "deleted": (Path.unlink, "is not there: it was deleted or moved"),
+    "deleted": (Path.unlink, "does not exist: it was deleted or moved"),
     "empty": (lambda path: path.write_bytes(b""), "is empty: its lines are lost"),
-    "no database": (lambda path: path.write_bytes(b"words " * 1000), "is no file of a budget"),
-    "cut": (lambda path: os.truncate(path, 5000), "is no file of a budget, or is damaged"),
-    "another database": (lambda path: change(path, "DROP TABLE lines"), "is no file of a budget"),
+    "no database": (lambda path: path.write_bytes(b"words " * 1000), "is not a budget file"),
+    "cut": (lambda path: os.truncate(path, 5000), "is not a budget file, or is damaged"),
+    "another database": (lambda path: change(path, "DROP TABLE lines"), "is not a budget file"),
     "a folder": (lambda path: (path.unlink(), path.mkdir()), "is a folder"),
     "a hanging link": (
         lambda path: (path.unlink(), path.symlink_to(path.parent / "gone")),
-        "is not there",
+        "does not exist",
     ),
     "a fraction of words": (
         lambda path: change(path, "UPDATE lines SET fraction = 'half'"),

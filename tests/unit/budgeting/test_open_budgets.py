@@ -308,7 +308,7 @@ def test_a_model_of_a_block_predicts_anywhere_and_is_fitted_again_by_its_budget(
     assert json.loads(told) == fitted.predict_proba(X)[:, 1].tolist()
     for message in (without, charged):
         assert str(path) in message
-        assert "is not there" in message
+        assert "does not exist" in message
         assert "type(model)(**model.get_params())" in message
     # A budget of the same name is not the same.
     budget().save(path)

@@ -343,7 +343,7 @@ def test_a_forecast_from_public_rows(folder, capsys):
     known = ["--schema", str(folder / "dictionary.csv"), "--delta", "1e-6"]
     asked = ["forecast", "--rows", "2000", "--epsilon", "0.5", "2", *known]
     assert main(asked) == 0
-    assert "no public rows were given" in capsys.readouterr().out
+    assert "without public rows (like=...)" in capsys.readouterr().out
     like = folder / "public.csv"
     pd.read_csv(folder / "data.csv").head(120).to_csv(like, index=False)
     picture = folder / "forecast.png"
@@ -642,7 +642,7 @@ def test_scores_are_kept_for_the_certificate(folder, tmp_path, capsys, monkeypat
         (["--epsilon", "1", "--budget", "b"], "--epsilon, or --budget FILE"),
         (["--epsilon", "1", "--fraction", "1/2"], "pass --budget FILE too"),
         (["--budget", "b"], "--fraction PART"),
-        (["--budget", "b", "--fraction", "1/2", "--delta", "0"], "no --delta"),
+        (["--budget", "b", "--fraction", "1/2", "--delta", "0"], "excludes --delta"),
         (["--budget", "absent", "--fraction", "1/2"], "absent"),
     ],
 )
@@ -682,7 +682,7 @@ def test_dates_are_asked_about(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("data.csv").write_text("since,age\n2024-01-01,3\n2024-02-01,4\n")
     assert main(["schema", "data.csv", "-o", "d.csv"]) == 0
-    assert "since: dates by their cells" in capsys.readouterr().err
+    assert "since: the cells look like dates" in capsys.readouterr().err
 
 
 def test_an_unknown_target_is_told_with_the_columns_of_text(tmp_path, monkeypatch, capsys):
@@ -693,7 +693,7 @@ def test_an_unknown_target_is_told_with_the_columns_of_text(tmp_path, monkeypatc
     )
     assert main(["fit", "data.csv", "--schema", "d.csv", "--epsilon", "1", "-o", "m.txt"]) == 2
     said = capsys.readouterr().err
-    assert "--target COLUMN, or a line the role 'target'" in said
+    assert "--target COLUMN, or set the role 'target' in a line" in said
     assert "ward: is text" in said
 
 

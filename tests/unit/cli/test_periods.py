@@ -58,16 +58,16 @@ def test_each_command_is_charged_to_its_periods(ward, capsys):
     assert "2026 Q2" in capsys.readouterr().out
     # The quarter's rows under another name of the file, and others under its name.
     assert main(["fit", "q2.csv", *ward, *first, "-o", "other.txt"]) == 2
-    assert "are not those that it had before" in capsys.readouterr().err
+    assert "differ from its rows in earlier" in capsys.readouterr().err
     assert len(Budget.load("ward.budget").lines) == 4
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([], "counts periods: say whose rows they are, by --period NAME"),
-        (["--period", "a", "--period", "b"], "by --period-column COLUMN"),
-        (["--period-column", "quarter"], "name the periods, each by --period NAME"),
+        ([], "has periods: pass --period NAME once"),
+        (["--period", "a", "--period", "b"], "pass --period-column COLUMN"),
+        (["--period-column", "quarter"], "needs the names of its periods: pass --period NAME"),
         (["--period", "a", "--period-column", "absent"], "has no such column"),
         (["--period", "a", "--period-column", "quarter"], "name every period"),
     ],
@@ -83,4 +83,4 @@ def test_periods_are_of_a_new_budget(ward, capsys):
     assert "are for a new budget" in capsys.readouterr().err
     fit = ["fit", "q1.csv", "--schema", "dictionary.csv", "--epsilon", "1", "-o", "model.txt"]
     assert main([*fit, "--period", "a"]) == 2
-    assert "--period is of a budget" in capsys.readouterr().err
+    assert "--period needs a budget" in capsys.readouterr().err

@@ -102,7 +102,7 @@ def test_batches_have_features_alone(path):
     model = estimator(str(path)).set_params(rows_per_user=None)
     assert list(model.fit(halves, None).schema_.feature_names) == FEATURES
     wider = [(each.assign(more=1.0), own) for each, own in halves]
-    with pytest.raises(InvalidParameterError, match="no features of the data dictionary: more"):
+    with pytest.raises(InvalidParameterError, match="not features of the data dictionary: more"):
         model.fit(wider, None)
 
 
@@ -159,7 +159,7 @@ def test_a_transcript_is_replayed_where_the_dictionary_is_not(path):
     ("change", "message"),
     [
         ({"ward": "text"}, "ward: is text; make its type 'category'"),
-        ({"cost": None}, "cost: X has no such column; take its line out"),
+        ({"cost": None}, "cost: X has no such column; remove its line"),
         ({"outcome": None}, "X has no column 'outcome'"),
     ],
 )
@@ -177,7 +177,9 @@ def test_what_does_not_fit_is_said_in_the_words_of_python(path, change, message)
 
 def test_a_table_that_no_dictionary_can_divide_is_refused(path):
     rows = np.zeros((20, 3))
-    with pytest.raises(InvalidParameterError, match="no features of the data dictionary: Column_0"):
+    with pytest.raises(
+        InvalidParameterError, match="not features of the data dictionary: Column_0"
+    ):
         train({"objective": "regression", "schema": Schema.from_data_dictionary(path)},
               Dataset(rows, rows[:, 0]), 2)  # fmt: skip
 

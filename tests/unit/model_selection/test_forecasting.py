@@ -76,7 +76,7 @@ def test_without_public_rows_it_is_noise_against_rows_and_says_so() -> None:
     found = forecast(n_rows=1000, epsilon=[1.0, 2.0])
     assert found.metric is None
     assert found.value == ()
-    assert "no public rows were given" in str(found)
+    assert "without public rows (like=...)" in str(found)
     assert found.hidden_rows[0] > found.hidden_rows[1] > 1
     pure = forecast(n_rows=1000, epsilon=[1.0], estimator=DPBoostRegressor(delta=0))
     assert pure.hidden_rows == (pytest.approx(2**0.5),)

@@ -239,7 +239,7 @@ def test_a_schema_may_be_the_path_of_a_dictionary(tmp_path):
         dictionary.to_file(tmp_path / name)
         schema = Schema.coerce(tmp_path / name)
         assert schema.to_dict() == Schema(**dictionary.schema_parts()).to_dict()
-        with pytest.raises(InvalidParameterError, match="no features of the data dict.*: patient"):
+        with pytest.raises(InvalidParameterError, match="not features of the data dict.*: patient"):
             schema.resolve([*dictionary.features, "patient"])
     assert Schema.or_dictionary(tmp_path / "dictionary.csv") == dictionary
 
