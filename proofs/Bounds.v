@@ -201,7 +201,7 @@ End ClassCounts.
 
 (** ** Several histograms of the same rows *)
 
-(** [class_queries.ClassHistograms] and [class_queries.FeatureHistograms]: of each node as many
+(** [class_queries.ClassHistograms] and [class_queries.FeatureCells]: of each node as many
     features, which may differ by node; histogram [j] is that of the [j]-th one of the row's node,
     with entries (node, bin, class). *)
 Section ClassHistograms.
@@ -242,12 +242,12 @@ Proof.
 Qed.
 End ClassHistograms.
 
-(** [class_queries.FeatureHistograms] counts rows, each one unit. *)
-Theorem FeatureHistograms_bounded nodes bins classes asked feature :
+(** [class_queries.FeatureCells] counts rows, each one unit. *)
+Theorem FeatureCells_bounded nodes bins classes asked feature :
   counts_hold (class_histograms_ok nodes bins classes asked feature 1)
     (class_histograms bins classes feature) asked (fun _ => (nodes * bins * classes)%nat) 1.
 Proof. apply ClassHistograms_bounded. lia. Qed.
-Theorem FeatureHistograms_reached nodes bins classes asked feature rel :
+Theorem FeatureCells_reached nodes bins classes asked feature rel :
   (1 <= nodes)%nat -> (2 <= bins)%nat -> (1 <= classes)%nat ->
   counts_are_reached (class_histograms_ok nodes bins classes asked feature 1)
     (class_histograms bins classes feature) asked (fun _ => (nodes * bins * classes)%nat) 1 rel.

@@ -27,7 +27,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace, Mechanism
 from dpboost.privacy.queries import Query
 from dpboost.privacy.sensitivity.impurities import BOUND_UNITS_PER_ROW, Impurity
-from dpboost.rows.class_queries import ClassCounts, FeatureHistograms
+from dpboost.rows.class_queries import ClassCounts, FeatureCells
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.site_queries import ImpurityBounds
 from dpboost.trees.growing_tree import GrowingTree, Splits
@@ -177,7 +177,7 @@ class SavedHistograms:
         found = _release(
             rows,
             [(node, budget, len(features)) for node, budget, features in asked],
-            lambda nodes, branch: FeatureHistograms(
+            lambda nodes, branch: FeatureCells(
                 nodes=_numbers(nodes),
                 features=np.array([wanted[node.number] for node in nodes], dtype=np.int32),
                 cell_offsets=candidates.cell_offsets,

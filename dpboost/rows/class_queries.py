@@ -159,7 +159,7 @@ class CellSizes(ClassHistograms):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FeatureHistograms:
+class FeatureCells:
     """Rows of each class in the cells of as many features of each node, which differ by node.
 
     Parameters

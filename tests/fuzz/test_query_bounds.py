@@ -69,7 +69,7 @@ from tests.fuzz.test_extreme_bounds import (
 PACKAGE = Path(__file__).parents[2] / "dpboost"
 # Queries that are not below, and where their bounds are tried.
 ELSEWHERE = {
-    "FeatureHistograms": "integers alone: tests/unit/rows/test_class_queries.py",
+    "FeatureCells": "integers alone: tests/unit/rows/test_class_queries.py",
     "GroupedCells": "integers alone: tests/unit/rows/test_class_queries.py",
     "SplitScores": "counts alone: tests/unit/privacy/sensitivity",
     "ImpurityBounds": "counts alone: tests/unit/privacy/sensitivity",

@@ -183,8 +183,8 @@ QUERIES = {
         class_queries.ClassHistograms(nodes=NODES, cell_offsets=CELLS, n_classes=3, row_units=5),
         ("counts", 5, 3),
     ),
-    "FeatureHistograms": (
-        class_queries.FeatureHistograms(
+    "FeatureCells": (
+        class_queries.FeatureCells(
             nodes=NODES,
             features=np.array([[0, 1], [1, 2]], dtype=np.int32),
             cell_offsets=CELLS,

@@ -18,7 +18,7 @@ from dpboost.rows.class_queries import (
     CellSizes,
     ClassCounts,
     ClassHistograms,
-    FeatureHistograms,
+    FeatureCells,
     GroupedCells,
     NodeSizes,
 )
@@ -81,7 +81,7 @@ QUESTIONS = {
         n_classes=N_CLASSES,
         offered=np.array([[True, False, True], [False, True, True]]),
     ),
-    "some features": FeatureHistograms(
+    "some features": FeatureCells(
         nodes=NODES,
         features=np.array([[1, 2], [0, 1]], dtype=np.int32),
         cell_offsets=CELLS,
@@ -284,12 +284,12 @@ def extreme(draw, kind):
         for node in range(len(nodes)):
             offered[node, draw(st.permutations(range(N_FEATURES)))[:number]] = True
         return kind(**common, offered=draw(st.sampled_from([offered, None])))
-    if kind is FeatureHistograms:
+    if kind is FeatureCells:
         # A feature may be named twice.
         number = draw(st.integers(1, 5))
         named = st.lists(st.integers(0, N_FEATURES - 1), min_size=number, max_size=number)
         features = np.array([draw(named) for _ in nodes], dtype=np.int32)
-        return FeatureHistograms(**common, features=features)
+        return FeatureCells(**common, features=features)
     n_groups = draw(st.sampled_from([1, 2, 4, 30]))
     groups = np.full((len(nodes), CELLS[-1]), -1, dtype=np.int32)
     for node in range(len(nodes)):
@@ -309,7 +309,7 @@ def extreme(draw, kind):
         ClassCounts,
         ClassHistograms,
         CellSizes,
-        FeatureHistograms,
+        FeatureCells,
         GroupedCells,
         ImpurityBounds,
     ],
