@@ -39,6 +39,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.small_models import SMALL_MODELS
     from benchmarks.small_tables import SMALL_TABLES
     from benchmarks.timing.runs import TIMED_RUNS
+    from benchmarks.users import USERS_RUN
     from benchmarks.wide_bounds import WIDE_BOUNDS
 
     found = [
@@ -48,6 +49,7 @@ def runs() -> dict[str, Run]:
         RULE_CLIFFS,
         IRRELEVANT_COLUMNS,
         WIDE_BOUNDS,
+        USERS_RUN,
         CALIBRATION,
         AUDIT,
         ATTACKS,
