@@ -40,6 +40,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.small_models import SMALL_MODELS
     from benchmarks.small_tables import SMALL_TABLES
     from benchmarks.timing.runs import TIMED_RUNS
+    from benchmarks.users import USERS_RUN
     from benchmarks.wide_bounds import WIDE_BOUNDS
 
     found = [
@@ -50,6 +51,7 @@ def runs() -> dict[str, Run]:
         IRRELEVANT_COLUMNS,
         WIDE_BOUNDS,
         PUBLIC_START,
+        USERS_RUN,
         CALIBRATION,
         AUDIT,
         ATTACKS,

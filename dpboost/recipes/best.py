@@ -21,6 +21,7 @@ loss.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.growing.boosting_loop import (
     BoostingLoop,
     EnsembleOfEnsembles,
@@ -63,9 +65,13 @@ from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.recipes.best_rules import (
     CLIP_OF_SPREAD,
+    EPSILON_OF_ROUNDS,
+    GAUSSIAN_ROUNDS,
     LEAST_EPSILON,
+    LEAST_PURE_EPSILON,
     PRIOR_OF_SPREAD,
-    ROUNDS_AT_LEAST_EPSILON,
+    PURE_ROUNDS,
+    RATE_OF_ROUNDS,
     clip_of_choice,
     columns_to_choose,
     rules_of,
@@ -166,8 +172,13 @@ def _hessian_noise(hyper: BestParameters, facts: PublicFacts) -> float:
 
 def planned(facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
     """Return noise, sensitivity and number of the releases of leaf sums; public numbers."""
-    rules = {"reg_lambda": LEAST_LAMBDA, **_rules(facts), **facts.given}
-    return _leaf_releases(BestParameters(**rules), facts)
+    return _planned(_rules(facts), facts)
+
+
+def _planned(rules: dict[str, Any], facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
+    """Return noise, sensitivity and number of the releases of leaf sums by these rules."""
+    used = BestParameters(**{"reg_lambda": LEAST_LAMBDA, **rules, **facts.given})
+    return _leaf_releases(used, facts)
 
 
 def _leaf_releases(hyper: BestParameters, facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
@@ -205,17 +216,42 @@ def _rules(facts: PublicFacts) -> dict[str, Any]:
     rules = {name: value for name, value in rules_of(facts).items() if name in names}
     loss = facts.loss
     if not isinstance(loss, SquaredLoss) or loss.spread is None:
-        return rules
+        return _drawable(rules, facts)
     rules["step_prior"] = PRIOR_OF_SPREAD * rules["step_prior"] * loss.spread
     near = rules | {"gradient_clip": CLIP_OF_SPREAD * rules["gradient_clip"] * loss.spread}
-    used = BestParameters(**{"reg_lambda": LEAST_LAMBDA, **near, **facts.given})
-    noise, bound, _ = _leaf_releases(used, facts)
+    near = _drawable(near, facts)
+    noise, bound, _ = _planned(near, facts)
     try:
         facts.accountant.cost(noise, bound)
     except UnsupportedReleaseError:
         # Few trees of a large budget; whether they may have the wider clip was checked before.
         return rules
     return near
+
+
+def _drawable(rules: dict[str, Any], facts: PublicFacts) -> dict[str, Any]:
+    """Return the rules with no more rounds than can be drawn, unless the user gives a number.
+
+    The noise of a round grows with their number. Fewer rounds have larger steps.
+    """
+    choice = columns_to_choose(facts)
+    # A choice of columns takes its part before the trees.
+    left = replace(facts, budget=facts.budget * (1 - (choice.share if choice else Fraction(0))))
+
+    def too_many(n_rounds: int) -> bool:
+        noise, bound, _ = _planned(rules | {"n_estimators": n_rounds}, left)
+        try:
+            noise.parameters(bound)
+        except InvalidParameterError:
+            return True
+        return False
+
+    usual: int = rules["n_estimators"]
+    if "n_estimators" in facts.given or not too_many(usual):
+        return rules
+    n_rounds = max(1, bisect_left(range(1, usual), True, key=too_many))
+    rate = max(rules["learning_rate"], RATE_OF_ROUNDS(n_rounds))
+    return rules | {"n_estimators": n_rounds, "learning_rate": rate}
 
 
 def build(setting: Setting) -> BoostingLoop:
@@ -347,12 +383,12 @@ def build_refit(
 def least_epsilon(given: Given, terms: Terms) -> float:
     """Return the least epsilon for which every release can be drawn exactly.
 
-    The noise of a tree grows with their number under pure epsilon, with its root otherwise.
+    The rule plans no more trees than can be drawn. A number that the user gives is kept.
     """
     n_trees: int = given.get("n_estimators", 1)
     if terms.delta == 0:
-        return LEAST_EPSILON * max(1.0, n_trees / 56)
-    return LEAST_EPSILON * max(1.0, math.sqrt(n_trees / ROUNDS_AT_LEAST_EPSILON))
+        return max(LEAST_PURE_EPSILON, EPSILON_OF_ROUNDS * n_trees / PURE_ROUNDS)
+    return max(LEAST_EPSILON, EPSILON_OF_ROUNDS * math.sqrt(n_trees / GAUSSIAN_ROUNDS))
 
 
 BEST = Recipe(

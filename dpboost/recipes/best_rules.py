@@ -124,14 +124,15 @@ PURE_NUMBERS = PURE_CLASSES | {
     "step_prior": 0.06,
     "hessian_share": 0.08,
 }
-PURE_RATE_OF_ROUNDS = StepRule({0: 0.7, 40: 0.5, 80: 0.3, 200: 0.2})
+# What few rounds can learn takes large steps.
+RATE_OF_ROUNDS = StepRule({0: 0.7, 40: 0.5, 80: 0.3, 200: 0.2})
 # A large epsilon does not keep many rounds and deep trees from fitting few rows: their most.
 ROUNDS_OF_ROWS = LineRule({25_600: 800, 51_200: 1600})
 DEEP_FROM_ROUNDS, MOST_DEPTH_OF_FEWER = 1200, 6
 # Where gradients go far beyond typical ones the loss has its own depth; it is at least this.
 DEPTH_OF_TAILS = StepRule({0: 0, 5e4: 5})
-# Rounds for many features: the most, with noise that can be drawn, and the rate of twice the usual.
-MOST_ROUNDS, ROUNDS_AT_LEAST_EPSILON, RATE_OF_MANY_ROUNDS = 3200, 400, 0.3
+# Rounds for many features: the most, and the rate of twice the usual.
+MOST_ROUNDS, RATE_OF_MANY_ROUNDS = 3200, 0.3
 # Clip and prior of squared loss where the spread of labels is released: so many times those for
 # half-widths.
 CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
@@ -148,8 +149,12 @@ SHARE_OF_A_CHOICE, MOST_SHARE_OF_CHOICES = LineRule({800: 1 / 30, 46_080: 1 / 24
 DEVIATION_OF_CLIPPED = 0.8
 # Gradients are clipped less for that than for leaves: their mean has to stay near zero.
 CLIP_OF_CHOICE = 2.5
-# Below this epsilon some release of a fit with the recipe's own number of trees could not be drawn.
-LEAST_EPSILON = 0.05
+# Below this epsilon of a row, with Gaussian noise and under pure epsilon, a release before the
+# trees could not be drawn.
+LEAST_EPSILON, LEAST_PURE_EPSILON = 0.02, 0.03
+# At this epsilon of a row so many trees can be drawn, whatever the loss and the usual delta. The
+# number grows with epsilon squared under Gaussian accounting, with epsilon under pure accounting.
+EPSILON_OF_ROUNDS, GAUSSIAN_ROUNDS, PURE_ROUNDS = 0.05, 400, 56
 
 
 def table_of(loss: Loss, delta: float) -> Mapping[str, Any]:
@@ -168,7 +173,7 @@ def rules_of(facts: PublicFacts) -> dict[str, Any]:
     rules = {name: at(rule, known) for name, rule in table_of(loss, facts.delta).items()}
     if facts.delta == 0:
         rules["n_estimators"] = round(rules["n_estimators"])
-        rules["learning_rate"] = PURE_RATE_OF_ROUNDS(rules["n_estimators"])
+        rules["learning_rate"] = RATE_OF_ROUNDS(rules["n_estimators"])
         return rules | loss.rules
     _limit_by_rows(rules, facts.n_rows, numbers=isinstance(loss, LabelRangeLoss))
     rules |= loss.rules
@@ -196,7 +201,7 @@ def _limit_by_rows(rules: dict[str, Any], n_rows: float, *, numbers: bool) -> No
 
 def _add_rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: float) -> None:
     """Give many features enough rounds, in few of which each of them is cut."""
-    drawable = math.floor(ROUNDS_AT_LEAST_EPSILON * min(epsilon / LEAST_EPSILON, 100.0) ** 2)
+    drawable = math.floor(GAUSSIAN_ROUNDS * min(epsilon / EPSILON_OF_ROUNDS, 100.0) ** 2)
     rounds = min(rules["rounds_per_feature"] * n_features, MOST_ROUNDS, drawable)
     if rounds >= 2 * rules["n_estimators"]:
         rules["learning_rate"] = RATE_OF_MANY_ROUNDS

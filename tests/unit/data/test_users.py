@@ -264,6 +264,20 @@ def test_the_report_says_what_is_protected():
     assert "the content of all rows of one user" in replaced.privacy_report_.guarantee
 
 
+@pytest.mark.parametrize(("delta", "epsilon"), [(1e-6, 0.1), (0.0, 0.15)])
+def test_five_rows_of_a_user_serve_a_small_epsilon(delta, epsilon, monkeypatch):
+    X, y, users = rows(n_users=80, of_each=5)
+    own = {"schema": SCHEMA, "rows_per_user": 5, "delta": delta, "n_jobs": 1, "verbosity": -1}
+    model = DPBoostRegressor(epsilon=epsilon, **own).fit(X, y, user_ids=users)
+    report = model.privacy_report_
+    assert report.private
+    assert report.spent == report.capacity
+    assert report.epsilon_spent <= epsilon
+    monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
+    with pytest.raises(InvalidParameterError, match=f"at least {epsilon:g} for this recipe"):
+        DPBoostRegressor(epsilon=0.99 * epsilon, **own).fit(X, y, user_ids=users)
+
+
 def test_ids_and_their_limit_go_together(monkeypatch):
     monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
     X, y, users = rows()

@@ -20,7 +20,7 @@ from dpboost import (
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant
 from dpboost.recipes.best import BEST
-from dpboost.recipes.best_rules import LEAST_EPSILON
+from dpboost.recipes.best_rules import LEAST_EPSILON, LEAST_PURE_EPSILON
 
 CATEGORIES = [0, 1, 2, 3, 4]
 DECLARED = {
@@ -83,8 +83,10 @@ def test_the_records_close_at_exactly_the_capacity(epsilon, delta, neighbors, pe
             assert report.neighbors == neighbors
 
 
-@pytest.mark.parametrize("epsilon", [LEAST_EPSILON, 100.0])
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(LEAST_PURE_EPSILON, 0.0), (LEAST_EPSILON, 1e-6), (100.0, 0.0), (100.0, 1e-6)],
+)
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 def test_small_and_large_budgets_can_be_drawn(epsilon, delta, neighbors):
     for estimator, X, y in tasks():
@@ -92,6 +94,21 @@ def test_small_and_large_budgets_can_be_drawn(epsilon, delta, neighbors):
         model = fitted(X, y, estimator=estimator, n_estimators=20, **options)
         report = model.privacy_report_
         assert report.spent == report.capacity
+
+
+def test_rounds_that_could_not_be_drawn_are_left_out():
+    X, y = rows(600)
+    labels = np.digitize(y, [-1, -0.3, 0.3, 1])
+    schema = {**CLASSES, "classes": [0, 1, 2, 3, 4]}
+    usual = {"schema": schema, "n_jobs": 1, "verbosity": -1, "neighbors": "replace"}
+    # At the least epsilon, and at one that used to fail once the number of rows was released.
+    for epsilon in (LEAST_EPSILON, 0.05):
+        model = DPBoostClassifier(epsilon=epsilon, delta=1e-9, **usual).fit(X, labels)
+        report = model.privacy_report_
+        assert report.private
+        assert report.spent == report.capacity
+        assert 1 <= model.n_estimators_ < 400
+        assert model.booster_.num_trees() == 5 * model.n_estimators_
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

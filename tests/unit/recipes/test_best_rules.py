@@ -9,14 +9,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins
 from dpboost.losses import LogisticLoss, LogLinkLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.exact_arithmetic import divide
 from dpboost.privacy.sensitivity.bound import Neighbors
-from dpboost.recipes.best import BEST, build, defaults
-from dpboost.recipes.best_rules import BY_SIGN, BY_SIZE, MOST_ROUNDS, LineRule, StepRule
+from dpboost.recipes.best import BEST, build, defaults, planned
+from dpboost.recipes.best_rules import (
+    BY_SIGN,
+    BY_SIZE,
+    MOST_ROUNDS,
+    RATE_OF_ROUNDS,
+    LineRule,
+    StepRule,
+    columns_to_choose,
+)
 from dpboost.recipes.recipe import PublicFacts, Setting
 
 # Rows times epsilon from which on a rule holds.
@@ -107,6 +116,39 @@ def test_many_features_ask_for_many_rounds(n_features, epsilon, rounds, rate):
         facts(2e4, LogisticLoss(), delta=0.0, n_features=n_features),
     ):
         assert defaults(other) == defaults(replace(other, n_features=2))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("loss", [SQUARED, LogisticLoss(), SOFTMAX], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("n_features", [5, 40])
+def test_no_more_rounds_are_planned_than_can_be_drawn(loss, delta, n_features):
+    some = facts(1e5, loss, delta, n_features)
+    usual = defaults(some)
+    choice = columns_to_choose(some)
+    left = 1 - (choice.share if choice else 0)
+
+    def drawn(n_rounds, budget):
+        given = {"n_estimators": n_rounds}
+        noise, bound, _ = planned(replace(some, given=given, budget=budget * left))
+        return noise.parameters(bound)
+
+    seen = set()
+    for budget in (Fraction(1, 2**power) for power in range(23 if delta else 12)):
+        found = defaults(replace(some, budget=budget))
+        if found.n_estimators == usual.n_estimators:
+            assert found.learning_rate == usual.learning_rate
+        else:
+            rate = RATE_OF_ROUNDS(found.n_estimators)
+            assert found.learning_rate == max(usual.learning_rate, rate)
+            with pytest.raises(InvalidParameterError, match="too large to be drawn"):
+                drawn(found.n_estimators + 1, budget)
+        if found.n_estimators > 1:
+            drawn(found.n_estimators, budget)
+        own = replace(some, budget=budget, given={"n_estimators": 50})
+        assert planned(own)[2] == 50
+        seen.add(found.n_estimators)
+    assert usual.n_estimators in seen
+    assert min(seen) < usual.n_estimators / 8
 
 
 def setting_of(chosen, hyper):
