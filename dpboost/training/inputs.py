@@ -137,15 +137,15 @@ def check_users(user_ids: Any, privacy: PrivacyRequest, owner: str) -> None:
     """Raise unless users and how many rows of each take part are given together."""
     if user_ids is not None and privacy.rows_per_user is None:
         raise InvalidParameterError(
-            "user_ids, or a column with the role 'user' in the data dictionary, says whose row "
-            f"each one is, and {owner}(rows_per_user=None) not how many rows of each user take "
-            "part: give both or none. A column that protects no users has the role 'ignore'."
+            "user_ids, or a column with the role 'user' in the data dictionary, need the maximum "
+            f"number of rows of a user, and {owner} has rows_per_user=None: pass both or neither. "
+            "A column that protects no users has the role 'ignore'."
         )
     if user_ids is None and privacy.rows_per_user is not None:
         raise InvalidParameterError(
-            f"{owner} protects users, rows_per_user={privacy.rows_per_user}, and nothing says "
-            "whose row each one is: give both or none. fit(..., user_ids=...) says it, or a column "
-            "of X with the role 'user' in the data dictionary."
+            f"{owner} protects users (rows_per_user={privacy.rows_per_user}), and needs the user "
+            "of each row: pass both or neither. Give fit(..., user_ids=...), or a column of X the "
+            "role 'user' in the data dictionary."
         )
 
 
