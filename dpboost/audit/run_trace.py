@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 from unittest import mock
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.public_numbers import Call, listening
+from dpboost.budgeting import budget as budgets
 from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.claim import Claim
 from dpboost.budgeting.holdout import HeldRows
@@ -321,6 +323,9 @@ class Recorder:
             stack.enter_context(mock.patch.object(Budget, "held_out", found))
             stack.enter_context(mock.patch.object(local_fit, "rows_that_stop", stopping))
             stack.enter_context(mock.patch.object(Recording, "value", self._public_values()))
+            # Names of budgets are drawn outside of calls; both runs open as many, in one order.
+            names = (f"{number:032x}" for number in count())
+            stack.enter_context(mock.patch.object(budgets, "random_identity", side_effect=names))
             for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
                 spy = kind(getattr(mechanisms, name), self)
                 stack.enter_context(mock.patch.object(mechanisms, name, spy))

@@ -56,6 +56,11 @@ OPEN: list[Budget] = []
 KNOWN: weakref.WeakSet[Budget] = weakref.WeakSet()
 
 
+def random_identity() -> str:
+    """Return the public name of a new budget, which no other one has."""
+    return secrets.token_hex(16)
+
+
 class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     r"""One privacy budget for all fits and scores on a table, with a ledger of their charges.
 
@@ -186,7 +191,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         if table is not None and (not isinstance(table, str) or not table):
             raise refuse("table", "Budget", "a string that is not empty, or None", table)
         self._table = table
-        self._identity: str | None = secrets.token_hex(16)
+        self._identity: str | None = random_identity()
         self._records = BudgetRecords()
         self._counts_in: str | None = None
         self._lock = threading.Lock()

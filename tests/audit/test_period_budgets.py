@@ -44,7 +44,7 @@ def test_rows_in_two_quarters_cost_no_more_than_the_records_have():
 def test_a_charge_that_forgets_rows_or_periods_would_be_found(bug, monkeypatch):
     monkeypatch.setattr(*bug)
     told = [found for audit in audits() for found in audit.violations]
-    assert any("of the account, booked" in str(found) for found in told)
+    assert any("of the account, recorded" in str(found) for found in told)
 
 
 def life(periods):
@@ -67,4 +67,4 @@ def test_ten_quarters_cost_no_more_than_the_whole_budget():
 def test_a_window_that_forgets_the_quarter_before_would_be_found(monkeypatch):
     part = property(lambda own: (("periods", own.periods[-1]),))
     monkeypatch.setattr(Window, "part", part)
-    assert any("of the account, booked" in str(found) for found in life((4, 5)).violations)
+    assert any("of the account, recorded" in str(found) for found in life((4, 5)).violations)
