@@ -292,7 +292,7 @@ def by_table(X, y) -> None:
 
 def test_a_row_that_changes_tables_is_seen_in_both(monkeypatch) -> None:
     pair = classes(Neighbors.REPLACE)
-    with pytest.raises(InvalidParameterError, match="two tables change"):
+    with pytest.raises(InvalidParameterError, match="Two tables then change"):
         replay_budget(by_table, pair, seed=1)
     # Were it not refused: the table that the row has left, or come to, has rows or none.
     monkeypatch.setattr(DisjointTable, "__post_init__", lambda table: None)

@@ -73,7 +73,7 @@ WEIGHTS = np.array([0, 1, 20_000, 65_535, 65_536], dtype=np.int32)
 def every_row(loss):
     """Scores and labels all over and beyond the ranges of a loss."""
     if loss.n_outputs > 1:
-        levels = [-(40 << 20), -(1 << 20), 0, 40 << 20]
+        levels = [-(40 << 20), -(1 << 20), -(1 << 19), 0, 1 << 19, 40 << 20]
         scores = np.array(list(itertools.product(levels, repeat=loss.n_outputs))).T
         labels = np.arange(loss.n_outputs)
         if isinstance(loss, QuantilesLoss):
@@ -158,13 +158,14 @@ def test_reaches_hold_for_every_row_and_are_touched(name, weighted):
     loss = LOSSES[name]
     for limit in (1.0, 0.4):
         vectors = np.abs(parts(loss, limit, weighted))
-        for half, reach in zip(
-            vectors, (loss.gradient_reach(limit), loss.hessian_reach), strict=True
+        # Where clipped gradients rest at the odds of the labels, hessians are a little smaller.
+        for half, reach, part in zip(
+            vectors, (loss.gradient_reach(limit), loss.hessian_reach), (0.95, 0.9), strict=True
         ):
             assert half.sum(axis=0).max() <= reach.l1
             assert (half**2).sum(axis=0).max() <= reach.squares
-            assert half.sum(axis=0).max() >= 0.95 * reach.l1
-            assert (half**2).sum(axis=0).max() >= 0.95 * reach.squares
+            assert half.sum(axis=0).max() >= part * reach.l1
+            assert (half**2).sum(axis=0).max() >= part * reach.squares
 
 
 def test_the_difference_of_gradients_of_unequal_sides_is_what_they_span():

@@ -159,7 +159,7 @@ def test_plot_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"epsilon": math.nan}, "'epsilon'"),
         ({"epsilon": 1.0, "delta": 1.0}, "'delta'"),
         ({"mu": -0.1}, "'mu'"),
-        ({"mu": 1.0, "delta": 1e-5}, "no delta"),
+        ({"mu": 1.0, "delta": 1e-5}, "either mu or delta"),
     ],
 )
 def test_bad_arguments_are_named(arguments: dict[str, float], message: str) -> None:
