@@ -55,7 +55,7 @@ def test_what_is_left_out_stands_beside_the_verdict(capsys, few_witnesses):
     _, out = run(capsys, "--recipe", "seq")
     verdict, _, rest = out.partition("every claim stands\n")
     assert verdict
-    assert rest.startswith("not audited:\n  Dask\n  parties")
+    assert rest.startswith("not audited:\n  Dask\n  Spark\n")
     assert (
         "not asked for: best, budget session, dpboost, non-interference, other fits, para" in rest
     )
