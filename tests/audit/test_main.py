@@ -61,7 +61,7 @@ def test_what_is_left_out_stands_beside_the_verdict(capsys, few_witnesses):
     )
     assert "more than 30 fits a table" in rest
     # The long run leaves out no recipe.
-    assert len(parts.plan(parts.Request()).left_out) == 1
+    assert len(parts.plan(parts.Request()).left_out) == 2
 
 
 def test_witnesses_on_which_fits_end_in_an_error_are_told(capsys, few_witnesses, monkeypatch):
