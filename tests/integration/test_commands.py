@@ -169,7 +169,9 @@ ELSEWHERE = {
     r"python -m tests\.stored": (
         "tests/integration/test_stored_formats.py::test_there_are_stored_files"
     ),
-    r"python -m tests\.numbered": "tests/unit/test_deviations.py::test_the_page_has_the_tables_of_the_marks",
+    r"python -m tests\.numbered": (
+        "tests/unit/test_deviations.py::test_the_page_has_the_tables_of_the_marks"
+    ),
     r"python -m pytest tests/audit": ".ci/nightly lowest",
 }
 
