@@ -16,7 +16,7 @@ EXPECTED = {
     "07_methods_side_by_side": ("AUC", "epsilon 0.5", "one tree, dp_topdown"),
     "08_in_lightgbms_place": ("lightgbm: AUC", "dpboost: AUC", "epsilon 2 for all of it"),
     "09_dask": ("4 partitions on 2 workers", "AUC", "are equal"),
-    "10_whom_to_trust": ("AUC", "parties, four may collude", "nobody: local reports"),
+    "10_whom_to_trust": ("AUC", "parties, four may collude", "no trust: local reports"),
     "11_audit_your_own": (
         "noisy rates: not refuted",
         "careless rates: REFUTED",

@@ -388,7 +388,7 @@ def test_a_pass_that_differs_later_ends_the_fit_without_a_model():
                 yield part[::-1] if self.n_reads > 3 and number > 1 else part
 
     model = DPBoostRegressor(**GIVEN)
-    with pytest.raises(InvalidParameterError, match="what it has released stays charged"):
+    with pytest.raises(InvalidParameterError, match="all releases remain charged"):
         model.fit(Later(X), Y)
     assert not getattr(model, "fitted_", False)
 

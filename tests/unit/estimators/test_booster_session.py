@@ -83,7 +83,7 @@ def test_whatever_looks_at_the_model_trains_it(look, calls):
     booster = session(2)
     assert look(booster) is not None
     assert calls == [2]
-    with pytest.raises(InvalidParameterError, match="the 2 before are already trained"):
+    with pytest.raises(InvalidParameterError, match="the 2 before are trained"):
         booster.update()
 
 
@@ -186,7 +186,7 @@ def test_what_needs_other_rows_or_metrics_of_these_is_refused(calls):
         "train_set": lambda: booster.update(train_set=own),
         "refit_leaves": lambda: booster.refit(X, Y),
         "Every item": lambda: booster.add_valid(X, "rows"),
-        "an exact metric of private rows": lambda: booster.add_valid(own, "rows"),
+        "does not take the training set": lambda: booster.add_valid(own, "rows"),
         "met ndarray": lambda: Booster(train_set=X),
     }
     for message, call in refused.items():

@@ -102,7 +102,7 @@ def test_training_rows_are_never_judged_and_not_kept():
     with pytest.warns(dpboost.SkippedRowsWarning, match="nan"):
         ((*_, value, _),) = booster.eval(data, "training")
     assert np.isnan(value)
-    with pytest.raises(InvalidParameterError, match="training set cannot be judged"):
+    with pytest.raises(InvalidParameterError, match="training set cannot be evaluated"):
         booster.add_valid(Dataset(data.data, SCORES), "training")
     with pytest.raises(InvalidParameterError):
         booster.update()

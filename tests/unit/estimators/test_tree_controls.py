@@ -126,7 +126,6 @@ def test_a_tree_of_other_recipes_keeps_to_its_part_of_the_features(recipe):
         ("feature_contri", [1, math.nan, 1]),
         ("feature_fraction", 0.0),
         ("feature_fraction", 1.5),
-        ("max_delta_step", -1),
         ("path_smooth", "much"),
         ("min_child_weight", math.inf),
         ("bagging_freq", 0.5),

@@ -260,7 +260,7 @@ def test_rows_of_unknown_labels_take_no_part(table, two) -> None:
         ({"groups": (1, ["other"])}, "'groups'"),
         ({"groups": ([1, 2], [1, 2])}, "same length"),
         ({"user_ids": np.zeros(N)}, "pass both or neither"),
-        ({"y": None}, "together"),
+        ({"y": None}, "both X and y"),
         ({"y": np.zeros(3)}, "same length"),
         ({"budget": "all"}, "'budget'"),
         ({"X": [np.zeros((2, 3)), np.zeros((2, 3))]}, "batches"),

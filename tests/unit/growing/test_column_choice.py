@@ -244,7 +244,7 @@ def test_choices_end_where_nothing_more_is_told(preferred):
     X, y = table(60, n_rows=4000)
     schema = {"bounds": dict.fromkeys(range(60), (-1, 1)), "label_bounds": (-1, 1)}
     made = []
-    for noise_seed in range(5):
+    for noise_seed in range(11):
         plan, model = plan_of(X, y, schema=schema, epsilon=4.0, noise_seed=noise_seed)
         made += [line.releases for line in choices(model)]
     assert plan.n_most == 24
