@@ -124,7 +124,9 @@ def kept_columns() -> tuple[list[int], list[str]] | None:
     names: list[str] = []
     frame = inspect.currentframe()
     while frame is not None:
-        own = frame.f_locals.get("self")
+        # Only there: locals of a user's frame that were looked at once stay alive with it.
+        of_tools = str(frame.f_globals.get("__name__", "")).startswith(_ROOMS)
+        own = frame.f_locals.get("self") if of_tools else None
         if isinstance(own, tuple(_OF_CLASSES)):
             known = frame.f_locals
             if kept is None and frame.f_code.co_name == "_fit":
