@@ -37,7 +37,7 @@ _BELOW = """
 """
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 # A small picture that leads to its page: Markdown has no width, so such pages write HTML.
-_PICTURE = re.compile(r'<a href="([^"]+)"><img src="([^"]+)" width="(\d+)"></a>')
+_PICTURE = re.compile(r'<a href="([^"]+)"><img src="([^"]+)" alt="([^"]*)" width="(\d+)"></a>')
 _OUTSIDE = re.compile(r"^(?:[a-z]+:|//|#)")
 _CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 
@@ -79,7 +79,7 @@ def turned(text: str, origin: Path, position: Path, known: dict[Path, Path]) -> 
         kept.append(code.group(0))
         return f"\0{len(kept) - 1}\0"
 
-    text = _PICTURE.sub(r"[![\2](\2){width=\3px}](\1)", _CODE.sub(hide, text))
+    text = _PICTURE.sub(r"[![\3](\2){width=\4px}](\1)", _CODE.sub(hide, text))
     hidden = _LINK.sub(turn, text)
     return re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], hidden)
 
