@@ -389,15 +389,13 @@ for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):
 
 def estimator_of(agreement: Agreement) -> Any:
     """Return an estimator of the task of an agreement, without a model."""
-    if agreement.task == "regression":
-        return FederatedBoostingRegressor()
-    return FederatedBoostingClassifier()
+    regression = agreement.task == "regression"
+    return FederatedBoostingRegressor() if regression else FederatedBoostingClassifier()
 
 
 def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:
     """Return a schema that speaks of columns by name, as all parties know them."""
-    names = list(map(str, features))
-    known = schema.resolve(names)
+    known = schema.resolve(names := list(map(str, features)))
     tables: dict[str, Any] = {
         part: {names[position]: value for position, value in sorted(getattr(known, part).items())}
         for part in ("bounds", "edges", "categories")

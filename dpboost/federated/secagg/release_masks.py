@@ -8,12 +8,11 @@ the first for one that is present, of the second for one that is missing. ``thre
 enough.
 
 Bonawitz et al., Practical Secure Aggregation for Privacy-Preserving Machine Learning, CCS 2017,
-with keys of one step instead of a key of the session, and with locks instead of
-messages: a share is hidden by a number that the two parties derive from what they have in common,
-so that no share has to be delivered. Where identities are agreed, every party first signs who is
-present, and unlocks nothing before it has seen that ``threshold`` parties have signed the same
-(section 6 of the paper): else a coordinator could name a party present to some and missing to
-others. Proof: docs/proofs/secret-shares.md.
+with keys of one step and locks instead of messages: a share is hidden by a number that two parties
+derive from what they share, so that no share is delivered. With agreed identities every party
+first signs who is present, and unlocks nothing before ``threshold`` parties have signed the same
+(section 6): else a coordinator could name a party present to some and missing to others.
+Proof: docs/proofs/secret-shares.md.
 """
 
 from __future__ import annotations

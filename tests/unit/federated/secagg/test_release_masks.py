@@ -68,8 +68,8 @@ def test_what_is_opened_is_what_the_sum_still_has(n_parties, threshold):
                 unlocked = unlocked_by(masks, present, holders)
                 digest = among(b"asked", range(n_parties))
                 opened = open_masks(deposits, unlocked, present, threshold=threshold, digest=digest)
-                assert np.array_equal(opened.remaining(0, shape), words)
-            assert np.array_equal(opened.remaining(position, shape), words.reshape(shape))
+                assert np.array_equal(opened.left(0, shape), words)
+            assert np.array_equal(opened.left(position, shape), words.reshape(shape))
 
 
 def test_masks_are_for_those_that_were_asked():
@@ -83,7 +83,7 @@ def test_masks_are_for_those_that_were_asked():
         digest=among(b"asked", (0, 2, 4)),
     )
     words = sum(one.words(0, 7) for one in masks.values())
-    assert np.array_equal(opened.remaining(0, (7,)), words)
+    assert np.array_equal(opened.left(0, (7,)), words)
 
 
 def test_masks_of_those_that_were_told_different_things_do_not_cancel():
@@ -100,7 +100,7 @@ def test_masks_of_those_that_were_told_different_things_do_not_cancel():
         digest=among(b"asked", there),
     )
     words = sum(one.words(0, 50) for one in masks.values())
-    assert np.count_nonzero(opened.remaining(0, (50,)) == words) == 0
+    assert np.count_nonzero(opened.left(0, (50,)) == words) == 0
 
 
 def test_fewer_than_the_threshold_open_nothing():
