@@ -142,7 +142,7 @@ def body(results: Results) -> list[str]:
     heads = ["table", "epsilon", "measure", USERS, *DELTAS]
     return [
         f"Means over {results.facts['splits']} splits, delta {DELTA:g}, ± a standard error. "
-        "Rows are dealt out to individuals at random, five to each, so that all rows take part. "
+        "Rows are assigned to individuals at random, five to each, so that all rows take part. "
         "Gaps are parts of the RMSE, or differences of AUC, on the same splits; a negative one is "
         "a gain of users.",
         "",

@@ -1,6 +1,6 @@
 """What the released sums of a tree's leaves say of each of its splits.
 
-The formula is that of ``dpboost.growing.shrunken_leaves``. Only released and public numbers come in.
+The formula is that of ``dpboost.growing.shrunken_leaves``. All numbers are released or public.
 """
 
 from _types cimport row_t

@@ -29,10 +29,10 @@ INTERNAL = {
     ),
     "Booster": ("of_ensemble",),
     "Budget": (
-        *("account", "accountant", "agrees", "book", "check_process", "close", "count_in"),
+        *("account", "accountant", "agrees", "check_process", "close", "count_in"),
         *("failure_delta", "held_out", "hold", "is_named_by", "key", "knows", "left_of_periods"),
         *("mark", "of_terms", "of_this_process", "overlap", "promise", "record", "remember"),
-        *("terms", "title", "whole"),
+        *("terms", "title", "reserve"),
     ),
     "DataDictionary": ("from_lines", "learned", "numbers", "schema_parts", "with_role"),
     "Hub": ("bodies", "end", "gather", "n_replies", "reply", "wait_until_heard"),

@@ -54,8 +54,8 @@ def test_a_walk_knows_what_a_fit_needs(fit, table):
     assert {"estimators/base.py", "training/fit.py", "privacy/ledger.py"} <= files(walk)
     release = files(last_release(walk))
     assert {"privacy/ledger.py", "privacy/accounting.py", "privacy/mechanisms.py"} <= release
-    # From the rows to the steps of the leaves.
-    assert {"rows/boosting_state.py", "growing/shrunken_leaves.py"} <= release
+    # From the rows to the noise.
+    assert {"rows/boosting_state.py", "growing/partition_learner.py"} <= release
     moves = set(stays(fit, table[0]))
     assert {"estimators/base.py", "training/fit.py", "data/binner.py"} <= moves
 

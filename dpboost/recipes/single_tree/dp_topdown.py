@@ -339,7 +339,7 @@ DP_TOPDOWN = Recipe(
 # Numbered: DP-TopDown | Theorem 2 | not claimed | of TopDown without privacy, under weak learning
 #   | -
 # Numbered: DP-TopDown | Theorem 3 | not claimed | training error under weak learning, up to
-#   constants; nobody can check the assumption on private rows | -
+#   constants; no one can check the assumption on private rows | -
 # Numbered: DP-TopDown | Lemma 4 | not claimed | a rate up to constants and logarithms | -
 # Numbered: DP-TopDown | Corollary 5 | not claimed | rows that Theorem 3 needs, up to constants |
 #   -
