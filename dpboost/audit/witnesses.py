@@ -114,7 +114,7 @@ def witnesses(task: str, neighbors: Neighbors) -> Iterator[Witness]:
         yield large_table(task, neighbors, n_rows)
     yield telling_columns(task, neighbors)
     yield undeclared(task, neighbors, n_features=2)
-    yield undeclared(task, neighbors, n_features=12)
+    yield undeclared(task, neighbors, n_features=60)
     if find_spec("pandas") is not None:
         for alone in (True, False):
             yield categories(task, neighbors, alone=alone)

@@ -635,7 +635,7 @@ MUTATIONS = [
     Mutation(
         name="half the noise on a common bound",
         patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
-        witness="nothing declared, 12 features",
+        witness="nothing declared, 60 features",
         neighbors=REPLACE,
         check="entry cost",
     ),

@@ -337,8 +337,8 @@ WORKING = (Recipe, NewtonLoss, Weighting, Binner, BoostingLoop, SingleTree)
 ARCHITECTURE = Path(__file__).parents[3] / "docs" / "architecture.md"
 
 
-def bundles_of(train):
-    """Return the names of the bundles that a fit has held when it ends."""
+def data_classes_of(train):
+    """Return the names of the data classes that a fit has held when it ends."""
     story, found = fit.__wrapped__.__code__, set()
 
     def look(frame, event, returned):
@@ -356,17 +356,17 @@ def bundles_of(train):
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.PrivacyWarning")
-def test_nine_bundles_travel_through_a_fit_as_the_documents_say():
+def test_a_fit_uses_the_nine_data_classes_of_the_documents():
     X, y = rows()
     schema = Schema(**BOUNDS, classes=[0, 1])
     traveled = [
-        bundles_of(lambda: DPBoostClassifier(schema=schema, **FAST).fit(X, y)),
-        bundles_of(
+        data_classes_of(lambda: DPBoostClassifier(schema=schema, **FAST).fit(X, y)),
+        data_classes_of(
             lambda: DPBoostClassifier(schema=schema, class_weight={0: 1, 1: 2}, **FAST).fit(X, y)
         ),
-        bundles_of(lambda: DPTreeClassifier(schema=schema).fit(X, y)),
+        data_classes_of(lambda: DPTreeClassifier(schema=schema).fit(X, y)),
     ]
-    told = ARCHITECTURE.read_text().split("| bundle | what it is |")[1].split("\n\n")[0]
+    told = ARCHITECTURE.read_text().split("| class | content |")[1].split("\n\n")[0]
     documented = set(re.findall(r"^\| `(\w+)` \|", told, flags=re.MULTILINE))
     assert set.union(*traveled) == documented
     assert len(documented) == 9

@@ -405,7 +405,7 @@ def test_what_needs_probabilities_refuses_custom_classes():
         dpboost.evaluate(model, X, y, budget=budget, fraction=0.5)
     parameters = {**CUSTOM, "objective": of_dataset, "num_class": 3}
     with pytest.warns(dpboost.ParameterWarning, match="multi_logloss: nan.*public_sets"):
-        found = dpboost.cv(parameters, dpboost.Dataset(X, y), 2, nfold=2)
+        found = dpboost.cv(parameters, dpboost.Dataset(X, y), 2, nfold=2, metrics="multi_logloss")
     assert np.isnan(found["valid multi_logloss-mean"]).tolist() == [True] * 2
     with pytest.raises(InvalidParameterError, match="num_class"):
         dpboost.train({**parameters, "num_class": 2}, dpboost.Dataset(X, y))
