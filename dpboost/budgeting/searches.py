@@ -133,8 +133,8 @@ def kept_columns() -> tuple[list[int], list[str]] | None:
                 kept = known.get("features")
             elif kept is None and "candidate_mask" in known:
                 kept = np.flatnonzero(known["candidate_mask"])
-            elif kept is None and isinstance(own, RFECV) and "rankings" in known:
-                kept = np.flatnonzero(own.support_)
+            elif kept is None and isinstance(own, RFECV) and hasattr(own, "support_"):
+                kept = np.flatnonzero(own.support_)  # all eliminations are over
             names = [str(name) for name in getattr(own, "feature_names_in_", names)]
         frame = frame.f_back
     return None if kept is None else ([int(position) for position in kept], names)
@@ -214,8 +214,7 @@ def _of_candidates(known: Mapping[str, Any], epsilon: float) -> Fits:
         for _ in range(math.floor(math.log(len(left), search.factor))):
             left = left[: math.ceil(len(left) / search.factor)]
             judged += Counter(left)
-    folds = _folds(search._checked_cv_orig)  # noqa: SLF001 - there is no other name
-    return _with_refit(search, _times(judged, folds), epsilons)
+    return _with_refit(search, _times(judged, _folds(search.cv)), epsilons)
 
 
 def _of_folds(known: Mapping[str, Any], epsilon: float) -> Fits:

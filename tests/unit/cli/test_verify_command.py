@@ -175,7 +175,7 @@ def test_all_lines_of_a_budget_are_listed(folder, capsys):
 def certified_again(folder, change):
     """Write a changed model text with a certificate of its own."""
     text = change((folder / "model.txt").read_text())
-    (folder / "changed.txt").write_text(text)
+    (folder / "changed.txt").write_text(text, newline="\n")
     path = str(folder / "changed.json")
     assert main(["report", str(folder / "changed.txt"), "--certificate", path]) == 0
     return "changed.json", "changed.txt", "--transcript", str(folder / "fit.transcript")
