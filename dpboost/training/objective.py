@@ -77,7 +77,8 @@ REFUSED = {
     "xentlambda": "its gradient has no bound; use 'cross_entropy' with sample_weight",
     **dict.fromkeys(
         ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
-        "a row's gradient depends on other rows, so that no bound of one row's part exists",
+        "a row's gradient depends on other rows, so that no bound of one row's part exists; rank "
+        "pointwise: fit 'regression' to the relevance of single rows, and sort by its predictions",
     ),
     **dict.fromkeys(
         ("none", "null", "custom", "na"), "pass the function itself as 'objective' instead"

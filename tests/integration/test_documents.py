@@ -24,8 +24,11 @@ PAGES = [
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
 ]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-#: Blocks that need servers of theirs.
-NEEDS = {"more-rows.md": ("distributed", "pyspark", "pyarrow")}
+#: Blocks that need servers or tools of theirs.
+NEEDS = {
+    "more-rows.md": ("distributed", "pyspark", "pyarrow"),
+    "other-tools.md": ("onnxmltools", "skl2onnx"),
+}
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:

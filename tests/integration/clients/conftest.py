@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import lightgbm
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 from dpboost import DPBoostClassifier, DPBoostRegressor
 
+PAGE = Path(__file__).parents[3] / "docs" / "howto" / "other-tools.md"
 N_ROWS = 300
 N_CATEGORIES = 40
 # How each task makes its estimator, what it declares of its labels, and its labels from numbers.
@@ -90,3 +93,10 @@ def model(request):
 @pytest.fixture
 def case(model, kind, fitted):
     return fitted(*model, kind)
+
+
+@pytest.fixture
+def is_on_the_page():
+    """Return whether a search of the page of tools for what a tool says finds a line."""
+    known = re.findall(r"^\| `([^`]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return lambda error: any(str(error.value).startswith(message) for message in known)

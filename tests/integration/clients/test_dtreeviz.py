@@ -34,11 +34,11 @@ def test_its_tree_is_that_of_the_model(fitted):
     )
 
 
-def test_it_asks_for_the_type(fitted):
+def test_it_asks_for_the_type(fitted, is_on_the_page):
     """`model.booster_` itself is refused by its type: hand it `to_lightgbm()`"""
     case = fitted("binary", "best", "numbers")
     public = np.zeros((4, 4))
-    with pytest.raises(ValueError, match="lightgbm"):
+    with pytest.raises(ValueError, match="lightgbm") as error:
         dtreeviz.model(
             dpboost.Booster(model_str=case.text),
             tree_index=0,
@@ -48,3 +48,4 @@ def test_it_asks_for_the_type(fitted):
             target_name="target",
             class_names=[0, 1],
         )
+    assert is_on_the_page(error)

@@ -34,10 +34,9 @@ def test_code_of_a_classifier_predicts_the_same_probabilities():
     np.testing.assert_allclose(found, model.predict_proba(X), rtol=0, atol=1e-12)
 
 
-def test_it_asks_for_the_type():
+def test_it_asks_for_the_type(is_on_the_page):
     """the estimator itself is refused by its type: hand it `to_lightgbm()`"""
-    model = DPBoostRegressor(
-        schema=BOUNDS | {"label_bounds": (-2, 2)}, n_estimators=2, verbosity=-1
-    ).fit(X, X[:, 0])
-    with pytest.raises(NotImplementedError):
-        m2cgen.export_to_python(model)
+    model = DPBoostClassifier(schema=BOUNDS | {"classes": [0, 1]}, n_estimators=2, verbosity=-1)
+    with pytest.raises(NotImplementedError) as error:
+        m2cgen.export_to_python(model.fit(X, (X[:, 0] > 0).astype(int)))
+    assert is_on_the_page(error)

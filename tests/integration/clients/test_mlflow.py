@@ -76,11 +76,28 @@ def test_an_estimator_is_logged_as_lightgbms_own(tracking):
     assert dpboost.Booster(model_str=text).privacy_report == model.booster_.privacy_report
 
 
-def test_our_own_types_are_not_trusted(tracking):
+def test_our_own_types_are_not_trusted(tracking, is_on_the_page):
     """the estimator itself is refused: its types are none that MLflow trusts"""
     model = estimator().fit(X, X[:, 0])
-    with mlflow.start_run(), pytest.raises(mlflow.MlflowException, match="untrusted types"):
+    with mlflow.start_run(), pytest.raises(mlflow.MlflowException) as error:
         mlflow.lightgbm.log_model(model, name="model")
+    assert is_on_the_page(error)
+
+
+@pytest.mark.parametrize("how", ["skops", "cloudpickle"])
+def test_the_estimator_itself_is_logged_on_request(tracking, how):
+    """with `skops_trusted_types=` or as `"cloudpickle"` it comes back itself, with its report"""
+    model = estimator().fit(X, X[:, 0])
+    asked = {"serialization_format": how}
+    if how == "skops":
+        io = pytest.importorskip("skops.io")
+        asked["skops_trusted_types"] = io.get_untrusted_types(data=io.dumps(model))
+    with mlflow.start_run():
+        logged = mlflow.lightgbm.log_model(model, name="model", **asked)
+    again = mlflow.lightgbm.load_model(logged.model_uri)
+    assert type(again) is dpboost.DPBoostRegressor
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.privacy_report_ == model.privacy_report_
 
 
 @pytest.mark.parametrize("how", ["train", "fit"])

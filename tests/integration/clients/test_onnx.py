@@ -37,7 +37,7 @@ def test_predictions_are_those_of_lightgbm_in_single_precision(case):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_estimator_is_converted_as_lightgbms():
+def test_an_estimator_is_converted_as_lightgbms(is_on_the_page):
     """`convert_lightgbm(model.to_lightgbm())`: the estimator; ours is refused by its type"""
     from onnxmltools.convert.common.data_types import FloatTensorType
 
@@ -52,5 +52,6 @@ def test_an_estimator_is_converted_as_lightgbms():
     )
     near = np.abs(session.run(None, {"rows": X})[-1] - model.predict_proba(X)) < 1e-5
     assert near.mean() > 0.95
-    with pytest.raises(ValueError, match="DPBoostClassifier"):
+    with pytest.raises(ValueError, match="DPBoostClassifier") as error:
         onnxmltools.convert_lightgbm(model, initial_types=types)
+    assert is_on_the_page(error)

@@ -64,3 +64,15 @@ def test_a_pipeline_predicts_the_same_in_single_precision(kind, stock):
     near = np.abs(found.reshape(expected.shape) - expected) < 1e-5
     # A value on the border of two bins may change sides.
     assert near.mean() > 0.95
+
+
+class Unregistered(DPBoostRegressor):
+    """No other test registers it."""
+
+
+def test_it_asks_for_a_registration(is_on_the_page):
+    """an estimator that is not registered is refused by its type"""
+    model = Unregistered(schema=BOUNDS | {"label_bounds": (-1, 1)}, n_estimators=2, verbosity=-1)
+    with pytest.raises(RuntimeError, match="update_registered_converter") as error:
+        skl2onnx.to_onnx(model.fit(X, X[:, 0].astype(float)), X[:1])
+    assert is_on_the_page(error)

@@ -17,11 +17,14 @@ def model():
     return model.fit(X, (X[:, 0] > 0).astype(int)), X
 
 
-def test_the_estimator_comes_back_once_its_types_are_trusted(model, tmp_path):
+def test_the_estimator_comes_back_once_its_types_are_trusted(model, tmp_path, is_on_the_page):
     """`load(path, trusted=get_untrusted_types(file=path))`: the estimator, with its report"""
     fitted, X = model
     path = tmp_path / "model.skops"
     io.dump(fitted, path)
+    with pytest.raises(io.exceptions.UntrustedTypesFoundException) as error:
+        io.load(path)
+    assert is_on_the_page(error)
     again = io.load(path, trusted=io.get_untrusted_types(file=path))
     np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
     assert again.privacy_report_ == fitted.privacy_report_

@@ -33,7 +33,8 @@ def test_it_draws_a_tree(model, tmp_path):
     assert first == second != {}
 
 
-def test_it_asks_for_the_type(model, tmp_path):
+def test_it_asks_for_the_type(model, tmp_path, is_on_the_page):
     """the estimator itself is refused by its type"""
-    with pytest.raises(TypeError, match="Invalid model type"):
+    with pytest.raises(TypeError, match="Invalid model type") as error:
         drawn(model, tmp_path / "tree.json")
+    assert is_on_the_page(error)
