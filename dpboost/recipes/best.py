@@ -281,7 +281,9 @@ def build(setting: Setting) -> BoostingLoop:
         factors=factors,
         again=rules["sets_again"],
     )
-    listed = ListedParts(n_bins=binner.n_bins, is_nominal=binner.is_categorical)
+    listed = None
+    if binner.is_categorical.any():
+        listed = ListedParts(n_bins=binner.n_bins, is_nominal=binner.is_categorical)
     to_order = np.flatnonzero(allowed & (binner.is_categorical == 1) & (binner.n_bins > 2))
     learner = PartitionLearner(
         loss=setting.loss,
