@@ -244,16 +244,30 @@ def generated_c() -> list[Extension]:
     return extensions + [second(item) for item in hot]
 
 
+FOLDERS = ("benchmarks", "checker", "cython_ext", "docs", "examples", "proofs", "tests")
+#: What running the sources makes of them, by the ends and by the beginnings of paths.
+MADE_ENDS = (".pyc", ".pyo", ".so", ".pyd", ".vo", ".vok", ".vos", ".glob", ".aux", ".cache")
+MADE_BEGINNINGS = (
+    *("docs/_build/", "docs/outside/", "docs/gallery/", "docs/reference/generated/"),
+    *("docs/sg_execution_times", "proofs/build/", "proofs/extracted."),
+    *("proofs/CoqMakefile", "proofs/.CoqMakefile"),
+)
+
+
 class SourceDistribution(sdist):
-    """``sdist`` of what a build and a reader need: kernels, tests, examples, benchmarks."""
+    """``sdist`` of what a build and a reader need: kernels, proofs, tests, examples, benchmarks.
+
+    Certificates name pages of ``docs`` and the record of an audit in ``benchmarks``.
+    """
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         """Add the files of these folders that are not made by running them; leave C out."""
-        made = {".pyc", ".pyo", ".so", ".pyd"}
         more = [Path("CHANGELOG.md")]
-        for folder in ("benchmarks", "checker", "cython_ext", "examples", "tests"):
+        for folder in FOLDERS:
             more += [path for path in Path(folder).rglob("*") if path.is_file()]
-        names = {path.as_posix() for path in more if path.suffix not in made}
+        names = {path.as_posix() for path in more}
+        names -= {name for name in names if name.endswith(MADE_ENDS)}
+        names -= {name for name in names if name.startswith(MADE_BEGINNINGS)}
         names |= {file for file in files if not file.startswith("build")}
         super().make_release_tree(base_dir, sorted(names))
 

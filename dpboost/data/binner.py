@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import binning
 from dpboost._utils.integer_units import to_integer_units
+from dpboost._utils.interface import worded
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.feature_bins import (
     AffineBins,
@@ -203,8 +204,8 @@ class Binner:
         if cut:
             warnings.warn(
                 f"More than {MAX_VALUE_BINS} categories in {', '.join(map(repr, cut))}: those "
-                "after the 255th count as 'other'. Declare the most frequent ones first in "
-                "Schema(categories=...).",
+                "after the 255th count as 'other'. Declare the most frequent ones first"
+                + worded(", schema=Schema(categories=...).", " among the values in the schema."),
                 UserWarning,
                 stacklevel=2,
             )

@@ -18,11 +18,6 @@ from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.schema.declared_types import is_text
 
-NOT_NUMBERS = (
-    "The cells of the 'X' argument must be numbers or missing, but X holds a string or "
-    "another object that is no number. A DataFrame may hold text in columns whose categories "
-    "are declared in Schema(categories=...)."
-)
 # Letters of numpy, and of pandas, for types of booleans and of whole numbers.
 BOOLEAN_KIND = "b"
 WHOLE_KINDS = "biu"
@@ -54,7 +49,7 @@ def to_float(array: NDArray[Any]) -> NDArray[Any]:
         with np.errstate(over="ignore"):
             return array.astype(np.float64)
     if kind != "O":
-        raise InvalidParameterError(NOT_NUMBERS)
+        raise _no_numbers()
     result = np.empty(array.size, dtype=np.float64)
     numeric = True
     for position, value in enumerate(array.flat):
@@ -64,8 +59,22 @@ def to_float(array: NDArray[Any]) -> NDArray[Any]:
             break
         result[position] = number
     if not numeric:
-        raise InvalidParameterError(NOT_NUMBERS)
+        raise _no_numbers()
     return result.reshape(array.shape)
+
+
+def _no_numbers() -> InvalidParameterError:
+    """Build the error for text and objects, which names no cell."""
+    return InvalidParameterError(
+        worded("The cells of the 'X' argument", "The cells of the file")
+        + " must be numbers or missing, but there is a string or another object that is no "
+        "number. "
+        + worded(
+            "A DataFrame may hold text in columns whose categories are declared in "
+            "Schema(categories=...).",
+            "Give columns of text the type 'category' in the schema, or the role 'ignore'.",
+        )
+    )
 
 
 def object_number(value: Any) -> float | None:
@@ -294,7 +303,7 @@ def canonical(X: Any, layout: str) -> Any:
     if X.dtype.kind == "c":
         raise InvalidParameterError(COMPLEX)
     if X.dtype.kind not in "biuf":
-        raise InvalidParameterError(NOT_NUMBERS)
+        raise _no_numbers()
     X = checked_sparse(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)

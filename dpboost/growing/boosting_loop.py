@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpboost.data.binner import Binner
 from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.growth import Grown, RoundCallback
+from dpboost.growing.listed_parts import ListedParts
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Disjoint, Ledger
@@ -74,6 +75,8 @@ class BoostingLoop:
         Brings sums of released trees into order.
     choice : ColumnChoice, optional
         What is released before the first round.
+    listed : ListedParts, optional
+        Where the learner collects what its sums show of lists of categories.
     """
 
     n_rounds: int
@@ -81,6 +84,7 @@ class BoostingLoop:
     learner: RoundLearner
     order: TreesInOrder | None = None
     choice: ColumnChoice | None = None
+    listed: ListedParts | None = None
 
     def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
         """Have encoded rows put into bins, with scores at their start."""
@@ -109,10 +113,10 @@ class BoostingLoop:
             boosted, budget=budget, ledger=ledger, on_tree=on_tree, callback=callback, order=order
         )
         if order is None:
-            return Grown(trees=trees)
+            return Grown(trees=trees, listed=self.listed)
         best = callback.best_iteration if callback else 0
         released = trees[: best * loss.n_outputs] if best > 0 else trees
-        return Grown(trees=order.rewritten(released), released=released)
+        return Grown(trees=order.rewritten(released), released=released, listed=self.listed)
 
     def boost(
         self,

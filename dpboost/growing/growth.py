@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
+from dpboost.growing.listed_parts import ListedParts
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
@@ -54,6 +55,8 @@ class Grown:
         Released number of rows in the leaves, where they hold it.
     released : tuple of Tree
         The trees as they were released, where they were brought into order afterwards.
+    listed : ListedParts or None
+        What they show of lists of categories.
     """
 
     trees: tuple[Tree, ...]
@@ -62,6 +65,7 @@ class Grown:
     noise_stddev: float = 0.0
     n_rows: float | None = None
     released: tuple[Tree, ...] = ()
+    listed: ListedParts | None = None
 
 
 class Growth(Protocol):

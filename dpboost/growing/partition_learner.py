@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpboost.growing.boosting_loop import TreeRows
 from dpboost.growing.feature_sampler import FeatureQueue
 from dpboost.growing.learned_prior import LearnedPrior
+from dpboost.growing.listed_parts import ListedParts
 from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf, split_gains
 from dpboost.growing.signal_rate import SignalRate
 from dpboost.losses import Loss
@@ -58,6 +59,8 @@ class PartitionLearner:
         Makes steps smaller where little is learned. A learning rate of the round goes before it.
     prior : LearnedPrior, optional
         Makes steps as small as released sums show, where a model is continued.
+    listed : ListedParts, optional
+        Collects what released sums show of lists of categories.
 
     Privacy
     -------
@@ -79,6 +82,7 @@ class PartitionLearner:
     depth_alone: int = 0
     signal: SignalRate | None = None
     prior: LearnedPrior | None = None
+    listed: ListedParts | None = None
 
     def learn(
         self,
@@ -98,6 +102,9 @@ class PartitionLearner:
             rows, partition, self.scale, budget=budget, ledger=ledger
         )
         # From here on there are released sums alone: gains, order, rate and leaves cost nothing.
+        if self.listed is not None:
+            one = self.scale.weight_noise(noise_stddev, len(hessians))
+            self.listed.learn(partition, hessians.mean(axis=0), one)
         leaf, rules = self.leaf, self.rules
         if self.prior is not None:
             leaf = self.prior.leaf(leaf, gradients, hessians, noise_stddev)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.interface import worded
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction
@@ -84,9 +85,12 @@ def release_categories(
     exact = ledger.epsilon == math.inf
     if failure <= 0 and not exact:
         raise InvalidParameterError(
-            "Learning categories or classes from private rows needs delta > 0. Set 'delta', or "
-            "declare them: Schema(categories=...) or Schema(classes=...) for "
-            f"{list(query.columns)}."
+            f"Learning categories or classes of {list(query.columns)} from private rows needs "
+            "delta > 0. "
+            + worded(
+                "Set 'delta', or declare them: Schema(categories=...) or Schema(classes=...).",
+                "Pass --delta, or declare them as values in the schema.",
+            )
         )
     if not query.columns:
         return {}

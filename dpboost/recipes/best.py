@@ -41,6 +41,7 @@ from dpboost.growing.boosting_loop import (
 from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.feature_sampler import FeatureQueue
 from dpboost.growing.learned_prior import LearnedPrior
+from dpboost.growing.listed_parts import ListedParts
 from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.refit_learner import RefitLearner, partitions_of
@@ -280,6 +281,9 @@ def build(setting: Setting) -> BoostingLoop:
         factors=factors,
         again=rules["sets_again"],
     )
+    listed = None
+    if binner.is_categorical.any():
+        listed = ListedParts(n_bins=binner.n_bins, is_nominal=binner.is_categorical)
     to_order = np.flatnonzero(allowed & (binner.is_categorical == 1) & (binner.n_bins > 2))
     learner = PartitionLearner(
         loss=setting.loss,
@@ -298,6 +302,7 @@ def build(setting: Setting) -> BoostingLoop:
         depth_alone=min(rules["depth_alone"], hyper.max_depth) if begins_alone else 0,
         signal=_signal(facts) if rules["follows_signal"] else None,
         prior=LearnedPrior() if facts.continued else None,
+        listed=listed,
     )
     return BoostingLoop(
         n_rounds=hyper.n_estimators,
@@ -307,6 +312,7 @@ def build(setting: Setting) -> BoostingLoop:
             constraints.monotone, binner, WEIGHT_UNITS * _hessian_noise(hyper, facts)
         ),
         choice=_choice(setting, np.flatnonzero(allowed), queue),
+        listed=listed,
     )
 
 

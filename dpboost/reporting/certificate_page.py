@@ -79,8 +79,8 @@ def _blocks(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]:
             ),
             *([("After the fit", (after,))] if (after := identity.get("after_the_fit")) else []),
             ("Audit", _of_audit(audit)),
-            ("Proofs", tuple(_of_proofs(record["correctness"]["proofs"]))),
-            ("Checked by a computer", tuple(MACHINE_CHECKED["checked"])),
+            ("Proofs", tuple(_of_proofs(record["correctness"]["proofs"], identity["version"]))),
+            ("Checked by a computer", tuple(_of_theorems())),
             ("Assumed there", tuple(MACHINE_CHECKED["assumed"])),
             ("Scores", (f"{record['utility_and_bias']}.".capitalize(),)),
         )
@@ -226,12 +226,19 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.4g} %"
 
 
-def _of_proofs(proofs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _of_proofs(proofs: Sequence[Mapping[str, Any]], version: str) -> Iterator[str]:
     """Name the pages that prove each kind of release."""
-    yield f"In the sources, folder {FOLDER}:"
+    yield f"Pages in the folder {FOLDER} of the source distribution, dpboost-{version}.tar.gz:"
     for each in proofs:
         kind = "every release" if each["kind"] == "all" else each["kind"]
         yield f"{kind}: {', '.join(page.removeprefix(f'{FOLDER}/') for page in each['pages'])}"
+
+
+def _of_theorems() -> Iterator[str]:
+    """Say what of the proofs a computer has checked, and where they are."""
+    yield from MACHINE_CHECKED["checked"]
+    page = MACHINE_CHECKED["page"].removeprefix(f"{FOLDER}/")
+    yield f"{page} of the same folder lists the theorems; make -C proofs there checks them again."
 
 
 def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
@@ -239,12 +246,14 @@ def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
     failed = sum(check["verdict"] != "passed" for check in audit["checks"])
     runs = sum(check["runs"] for check in audit["checks"])
     unknown = audit["releases_not_audited"]
+    other = not audit["covers_installed_version"]
     return (
         f"Version {audit['audited_version']}, {_build(audit)}, {audit['date']}: "
         f"{audit['verdict']}; {len(audit['checks'])} checks of {runs:,} runs, {failed} failed.",
         f"Not audited: {_first(audit['not_audited']) or 'nothing that the run knows of'}.",
+        *([f"Version {audit['installed_version']} was not audited."] * other),
         *([f"Releases of this model that were not audited: {'; '.join(unknown)}."] * bool(unknown)),
-        f"{audit['record']} in the sources; again by {audit['command']}.",
+        f"{audit['record']} of the source distribution; again by {audit['command']}.",
     )
 
 

@@ -22,6 +22,8 @@ from dpboost.reporting.document import (
     Paragraph,
 )
 from dpboost.reporting.plain_words import document, title, who
+from dpboost.reporting.released_scores import is_inside
+from dpboost.reporting.terms import ReportTerms
 
 # A page shows the features that matter most.
 _MOST_FEATURES = 30
@@ -143,9 +145,16 @@ def _scores(model: Any) -> list[Block]:
         Grid(("rows", "score", "value", "95 % interval"), tuple(rows), numbers=frozenset({2, 3})),
         Paragraph(
             "Intervals count the noise, and that the rows are a sample. "
-            f"Released apart from the fit: {found.report.guarantee}"
+            + _what_scores_cost(found.report, model.privacy_report_)
         ),
     ]
+
+
+def _what_scores_cost(of_scores: ReportTerms, of_fit: ReportTerms) -> str:
+    """Say what the scores add to the guarantee: nothing where the budget of the fit has them."""
+    if is_inside(of_scores, of_fit.budget):
+        return f"Together with the fit, under its budget: {of_scores.guarantee}"
+    return f"Released apart from the fit: {of_scores.guarantee}"
 
 
 def _effects(model: Any) -> list[Block]:

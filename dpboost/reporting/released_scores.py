@@ -82,7 +82,7 @@ def listed_scores(
             )
         report = ReportTerms.from_dict(record["report"])
         epsilon, delta = report.own
-        inside = _is_inside(report, budget)
+        inside = is_inside(report, budget)
         found += [
             {
                 **figure,
@@ -96,7 +96,7 @@ def listed_scores(
     return found
 
 
-def _is_inside(report: ReportTerms, budget: Mapping[str, Any] | None) -> bool:
+def is_inside(report: ReportTerms, budget: Mapping[str, Any] | None) -> bool:
     """Return whether an evaluation is under the budget of a fit."""
     own = report.budget
     return (
@@ -122,7 +122,7 @@ def outside_total(given: Any, budget: Mapping[str, Any] | None) -> dict[str, Any
         each.report if record is None else ReportTerms.from_dict(record["report"])
         for each, record in zip(given, records, strict=True)
     ]
-    spent = [report.own for report in reports if not _is_inside(report, budget)]
+    spent = [report.own for report in reports if not is_inside(report, budget)]
     if not spent:
         return None
     epsilon = math.fsum(own for own, _ in spent)

@@ -198,6 +198,19 @@ class SumScale:
         """What one released unit of a hessian sum is worth."""
         return self.hessian_unit / self.hessian_factor
 
+    def weight_noise(self, gradient_noise: float, n_outputs: int) -> float:
+        """Return the standard deviation of the noise of a leaf's mean hessian sum.
+
+        Parameters
+        ----------
+        gradient_noise : float
+            Standard deviation of the noise of a gradient sum.
+        n_outputs : int
+            Hessian sums that the mean is of, each with noise of its own.
+        """
+        units = gradient_noise / self.gradient_unit_value
+        return units * self.hessian_unit_value / math.sqrt(n_outputs)
+
     def scaled(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
         """Multiply the sums of all leaves and outputs by their factors, in place.
 

@@ -111,7 +111,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
             on_tree=on_tree,
             callback=callback,
         )
-    warn_after_trees(grown, seen, classes, request, ledger)
+    warn_after_trees(grown, inputs.schema, seen, classes, request, ledger)
     counted = None if seen is None or n_rows is None else n_rows * seen.weight
     expected = [
         *expected_of(seen, classes, weighted=setting.weighted),

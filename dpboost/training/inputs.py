@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.interface import worded
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batched_table import BatchedTable, BinnedTable
 from dpboost.data.batches import Batches
@@ -217,8 +218,11 @@ def check_kind(labels: NDArray[Any], classes: Sequence[Any]) -> None:
     """Raise where labels are text and their public classes numbers, or the other way round."""
     if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
         raise InvalidParameterError(
-            "The classes declared in Schema(classes=...) and the labels y must be of one kind: "
-            "all text, or all numbers."
+            f"The declared classes {', '.join(map(repr, classes[:10]))} and the labels must be of "
+            "one kind, all text or all numbers: "
+            + worded(
+                "change Schema(classes=...) or y.", "change the values of the target in the schema."
+            )
         )
 
 
@@ -227,14 +231,18 @@ def check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
     if n_classes > 2 and not recipe.multiclass:
         raise InvalidParameterError(
             f"Only binary classification is supported by recipe={recipe.name!r}. The type of the "
-            "target is multiclass: use recipe='best', or declare two classes with "
-            "Schema(classes=...)."
+            "target is multiclass: "
+            + worded(
+                "use recipe='best', or declare two classes with Schema(classes=...).",
+                "use --recipe best, or declare two values of the target in the schema.",
+            )
         )
     if n_classes > recipe.most_classes:
         raise InvalidParameterError(
             f"The recipe {recipe.name!r} learns at most {recipe.most_classes} classes, and the "
-            "labels y have more. Unknown label type: were they meant for a regression? Otherwise "
-            "declare fewer with Schema(classes=...)."
+            "labels have more. Unknown label type: were they meant for a regression? Otherwise "
+            "declare fewer"
+            + worded(" with Schema(classes=...).", " values of the target in the schema.")
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.interface import worded
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import (
     AnyCustomLoss,
@@ -81,8 +82,12 @@ def choose_loss(
         return request.objective.loss(schema, label_spread=label_spread), ()
     if not schema.classes:
         raise InvalidParameterError(
-            "No class label passed the threshold of its release: declare the classes with "
-            "Schema(classes=...)."
+            "No class has enough rows for its label to be learned at "
+            f"epsilon={request.privacy.epsilon:g}, delta={request.privacy.delta:g}. "
+            + worded(
+                "Declare the classes, schema=Schema(classes=...), or raise 'epsilon'.",
+                "Declare the classes as values of the target in the schema, or raise --epsilon.",
+            )
         )
     # In the order of ``classes_``, which scikit-learn wants sorted.
     classes = tuple(sorted(schema.classes))

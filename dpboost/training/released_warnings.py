@@ -170,20 +170,25 @@ def warn_before_trees(
 
 def warn_after_trees(
     grown: Grown,
+    schema: ResolvedSchema,
     seen: SeenRows | None,
     classes: Sequence[Any],
     request: FitRequest,
     ledger: Ledger,
 ) -> None:
-    """Warn by what leaves of a single tree have counted, whose sums are those of all rows.
+    """Warn by what leaves have released: of lists of categories, and of classes.
 
-    Rows of other labels are in no count of a tree: nothing reports them alone.
+    Leaves of a single tree have counted all rows. Those of other labels are in no count of a tree:
+    nothing reports them alone.
 
     Parameters
     ----------
+    schema : ResolvedSchema
+        Declared by the user.
     seen, classes, request, ledger
         As in `warn_before_trees`.
     """
+    _warn_of(unlisted_values(grown, schema))
     sizes = grown.class_sizes
     if sizes is None:
         return
@@ -193,6 +198,33 @@ def warn_after_trees(
         small = small_classes(sizes, grown.noise_stddev)
         noise = [grown.noise_stddev] * len(small)
         _warn_of(within_noise([classes[position] for position in small], noise))
+
+
+def unlisted_values(grown: Grown, schema: ResolvedSchema) -> list[str]:
+    """Return a line on declared lists that most rows have no value of, if any.
+
+    Parameters
+    ----------
+    schema : ResolvedSchema
+        Declared by the user.
+    """
+    if grown.listed is None:
+        return []
+    found = {position: grown.listed.of(position) for position in sorted(schema.categories)}
+    doubtful = [
+        repr(schema.feature_names[position])
+        for position, listed_part in found.items()
+        if listed_part is not None and listed_part.part + SURE * listed_part.deviation < 1 - MOST
+    ]
+    if not doubtful:
+        return []
+    return [
+        f"The released sums of the leaves show that most rows have no declared value of "
+        f"{_first(doubtful)}: they count as missing. Compare the spelling and the type of the "
+        "values with the codebook: "
+        + worded("schema=Schema(categories=...), or ", "")
+        + "values in the data dictionary; leave them as they are if most cells are empty."
+    ]
 
 
 def warn_of_declared(

@@ -10,6 +10,9 @@ import time
 
 import pytest
 
+from dpboost.reporting.audit_record import SOURCE
+from dpboost.reporting.proof_pages import FOLDER, MACHINE_CHECKED, OF_ALL, PAGES
+
 MEGABYTE = 10**6
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 OFFLINE = ["--no-index", "--no-build-isolation", "--no-deps"]
@@ -58,6 +61,10 @@ def test_a_source_distribution_builds_from_its_own_contents(built, tmp_path):
     assert [name for name in names if name.endswith((".c", ".so", ".pyd"))] == []
     assert any(name.endswith("cython_ext/gain.pyx") for name in names)
     assert any(name.endswith("checker/check_certificate.py") for name in names)
+    # What the page of a certificate names.
+    inside = {name.partition("/")[2] for name in names}
+    pages = {f"{FOLDER}/{page}" for own in (*PAGES.values(), OF_ALL) for page in own}
+    assert inside >= {*pages, MACHINE_CHECKED["page"], SOURCE, "proofs/Makefile"}
     out = tmp_path / "wheel"
     out.mkdir()
     assert build_wheel(archive, out).read_bytes() == wheel.read_bytes()

@@ -619,7 +619,9 @@ def test_scores_are_kept_for_the_certificate(folder, tmp_path, capsys, monkeypat
     assert main(fit_it) == 2
     assert "--holdout PART" in capsys.readouterr().err
     assert main([*fit_it, "--holdout", "0.3", "--html", "page.html"]) == 0
-    assert "Scores of rows held out of the fit" in Path("page.html").read_text("utf-8")
+    page = Path("page.html").read_text("utf-8")
+    assert "Scores of rows held out of the fit" in page
+    assert "Together with the fit, under its budget: Differentially private" in page
     judged = ["evaluate", "model.txt", data, *known, "--delta", "1e-6", "--metrics", "auc"]
     assert main([*judged, "--groups", "sex", "--scores", "other.json"]) == 0
     ask = ["report", "model.txt", "--certificate", "c.json"]

@@ -104,7 +104,7 @@ def test_the_threshold_of_the_continuous_law_would_not_do():
 
 def test_delta_zero_names_the_schema(open_ledger):
     ledger = open_ledger()
-    with pytest.raises(InvalidParameterError, match=r"Schema\(categories=.*classes=.*'town'"):
+    with pytest.raises(InvalidParameterError, match=r"'town'.*Schema\(categories=.*classes="):
         learn(ledger, {"town": ["a"]}, delta=0)
     assert ledger.entries == ()
 

@@ -318,7 +318,11 @@ def test_the_page_says_what_was_audited(model):
     audit = audit_record.stored()
     assert f"{audit['date']}: {audit['verdict']}" in text
     assert "Not audited:" in text
-    assert "docs/proofs" in text
+    other = audit["version"] != dpboost.__version__
+    assert (f"Version {dpboost.__version__} was not audited." in text) is other
+    assert f"{audit_record.SOURCE} of the source distribution" in text
+    assert f"docs/proofs of the source distribution, dpboost-{dpboost.__version__}.tar.gz" in text
+    assert "machine-checked.md of the same folder" in text
 
 
 def test_a_model_in_a_budget_has_a_guarantee_of_its_own_and_names_its_scores():

@@ -108,3 +108,43 @@ def test_it_is_advice_that_verbosity_silences_and_that_is_given_once():
 def test_what_nobody_declared_is_not_doubted():
     model = DPBoostClassifier(schema={"classes": [0, 1]}, n_estimators=5, epsilon=2.0)
     assert messages(model.fit, np.zeros((N_ROWS, 2)), Y) == []
+
+
+LISTS = {"sex": ["m", "f"], "ward": list("abcd")}
+
+
+def unlisted(lists, *, kind=DPBoostClassifier, empty=0.0, **more):
+    """Return what a fit says of lists of categories, of a table whose values are `LISTS`."""
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({name: rng.choice(known, N_ROWS) for name, known in LISTS.items()})
+    rows = rows.astype(object).where(rng.random((N_ROWS, 2)) >= empty, None)
+    labels = (rows["sex"] == "m").astype(int)
+    known = {"classes": [0, 1]} if kind is DPBoostClassifier else {"label_bounds": (0, 1)}
+    settings = {"epsilon": 4.0, "noise_seed": 1, **more}
+    model = kind(schema={"categories": lists, **known}, **settings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(rows, labels)
+    return [told for each in caught if "no declared value" in (told := str(each.message))], model
+
+
+@pytest.mark.parametrize("kind", [DPBoostClassifier, DPBoostRegressor])
+@pytest.mark.parametrize("delta", [1e-6, 0])
+def test_lists_that_no_row_has_a_value_of_are_named(kind, delta):
+    wrong = {**LISTS, "sex": ["male", "female"]}
+    (told,), model = unlisted(wrong, kind=kind, delta=delta)
+    assert "no declared value of 'sex': they count as missing" in told
+    assert "Schema(categories=...)" in told
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        replay(model.transcript_)
+    assert told in [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("empty", [0.0, 0.3])
+def test_lists_that_fit_are_not_doubted(empty):
+    assert unlisted(LISTS, empty=empty)[0] == []
+
+
+def test_lists_are_not_doubted_where_noise_hides_the_rows():
+    assert unlisted({"sex": ["male", "female"], "ward": ["A", "B"]}, epsilon=0.05)[0] == []

@@ -140,8 +140,9 @@ def test_released_classes_that_do_not_fit_are_an_error_without_a_count():
         options["recipe"] = recipe
         with pytest.raises(InvalidParameterError) as caught:
             DPBoostClassifier(**options).fit(X, labels)
-        assert "Schema(classes=...)" in str(caught.value)
-        assert not any(letter.isdigit() for letter in str(caught.value))
+        message = str(caught.value).replace("epsilon=50, delta=1e-06", "")
+        assert "Schema(classes=...)" in message
+        assert not any(letter.isdigit() for letter in message)
 
 
 # -- classes and categories ---------------------------------------------------------------------

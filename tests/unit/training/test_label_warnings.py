@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 
@@ -10,6 +11,9 @@ import pytest
 
 import dpboost
 from dpboost import DPBoostClassifier, DPTreeClassifier, ParameterWarning
+from dpboost._utils.interface import command_line
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.columns import to_float
 from dpboost.federated import FederatedBoostingClassifier
 from dpboost.training.loss_choice import SeenRows
 from dpboost.training.released_warnings import expected_of, warn_of_labels
@@ -236,3 +240,28 @@ def test_the_report_of_a_rare_class_within_noise_says_what_to_expect():
     model = DPBoostClassifier(epsilon=1.0, schema=schema, verbosity=-1).fit(X, y)
     text = " ".join(str(model.privacy_report_).split())
     assert "What to expect The released count of class 1 is within 3 standard deviations" in text
+
+
+@pytest.mark.parametrize(
+    ("interface", "cure"),
+    [(contextlib.nullcontext, "schema=Schema(classes=...)"), (command_line, "raise --epsilon")],
+)
+def test_where_no_class_is_learned_the_message_has_the_budget_and_the_cure(interface, cure):
+    known = {"schema": BOUNDS, "assume_public": ("column_types",)}
+    model = DPBoostClassifier(epsilon=0.1, delta=1e-9, **known, **GIVEN)
+    with interface(), pytest.raises(InvalidParameterError) as told:
+        model.fit(X, np.arange(N_ROWS))
+    message = str(told.value)
+    assert "epsilon=0.1, delta=1e-09" in message
+    assert cure in message
+    assert ("Schema" in message) is (interface is contextlib.nullcontext)
+
+
+def test_text_without_a_type_is_told_in_the_words_of_the_interface():
+    cells = np.array([["a"], ["b"]], dtype=object)
+    with pytest.raises(InvalidParameterError, match="'X' argument must be numbers"):
+        to_float(cells)
+    with command_line(), pytest.raises(InvalidParameterError, match="cells of the file") as told:
+        to_float(cells)
+    assert "role 'ignore'" in str(told.value)
+    assert "Schema" not in str(told.value)
