@@ -78,20 +78,12 @@ class Ensemble:
         rows = np.arange(n_rows, dtype=np.int32)
         nothing_seen = np.zeros(n_rows, dtype=np.int32)
         scores = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
-        rounds = [
-            *zip(*(self.trees[k :: self.n_outputs] for k in range(self.n_outputs)), strict=True)
-        ]
-        if all(_same_nodes(trees) for trees in rounds):
-            forest = Forest(self.n_outputs)
-            for trees in rounds:
-                forest.append(*trees)
-            forest.add_to(scores, bins, rows, nothing_seen, n_threads)
+        outputs = [self.trees[k :: self.n_outputs] for k in range(self.n_outputs)]
+        if all(_same_nodes(trees) for trees in zip(*outputs, strict=True)):
+            Forest.of(*outputs).add_to(scores, bins, rows, nothing_seen, n_threads)
         else:
-            for own, trees in zip(scores, zip(*rounds, strict=True), strict=True):
-                forest = Forest()
-                for tree in trees:
-                    forest.append(tree)
-                forest.add_to(own, bins, rows, nothing_seen, n_threads)
+            for own, trees in zip(scores, outputs, strict=True):
+                Forest.of(trees).add_to(own, bins, rows, nothing_seen, n_threads)
         raw = scores * self.unit
         raw += np.array(self.start)[:, np.newaxis]
         return raw[0] if self.n_outputs == 1 else np.ascontiguousarray(raw.T)
