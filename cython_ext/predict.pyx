@@ -459,24 +459,45 @@ cdef void _look_up(LeafSets* sets, const bin_t* bins, Py_ssize_t n, bin_t* leaf)
     """Write the leaves of neighboring columns."""
     cdef const bin_t* columns[AT_ONCE]
     cdef const word_t* possible[AT_ONCE]
-    cdef Py_ssize_t word, turn, k, i
+    cdef const word_t* others[AT_ONCE]
+    cdef word_t one, other
+    cdef Py_ssize_t word, turn, i
+    if sets.n_features <= AT_ONCE and sets.n_words <= 2:
+        _point(sets, bins, 0, 0, columns, possible)
+        _point(sets, bins, sets.n_words - 1, 0, columns, others)
+        if sets.n_words == 1:
+            for i in range(n):
+                leaf[i] = <bin_t> lowest_bit(_by_all(columns, possible, i))
+        else:
+            for i in range(n):
+                one, other = _by_all(columns, possible, i), _by_all(columns, others, i)
+                leaf[i] = <bin_t> (lowest_bit(one | other) + 64 * (other != 0))
+        return
     memset(leaf, 0, n)
     for word in range(sets.n_words):
         memset(sets.left, 255, sizeof(sets.left))
         for turn in range((sets.n_features + AT_ONCE - 1) // AT_ONCE):
-            for i in range(AT_ONCE):
-                # The last one as often as is needed.
-                k = min(AT_ONCE * turn + i, sets.n_features - 1)
-                columns[i] = bins + sets.column[k]
-                possible[i] = sets.possible[word * sets.n_features + k]
-            if sets.n_words == 1 and sets.n_features <= AT_ONCE:
-                for i in range(n):
-                    leaf[i] = <bin_t> lowest_bit(_by_all(columns, possible, i))
-                return
+            _point(sets, bins, word, turn, columns, possible)
             for i in range(n):
                 sets.left[i] &= _by_all(columns, possible, i)
         for i in range(n):
             leaf[i] |= _leaf_in(sets.left[i], word)
+
+
+cdef inline void _point(
+    const LeafSets* sets,
+    const bin_t* bins,
+    Py_ssize_t word,
+    Py_ssize_t turn,
+    const bin_t** columns,
+    const word_t** possible,
+) noexcept nogil:
+    # The next features of a pass; the last one as often as is needed.
+    cdef Py_ssize_t i, k
+    for i in range(AT_ONCE):
+        k = min(AT_ONCE * turn + i, sets.n_features - 1)
+        columns[i] = bins + sets.column[k]
+        possible[i] = sets.possible[word * sets.n_features + k]
 
 
 cdef inline word_t _by_all(
