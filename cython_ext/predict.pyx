@@ -8,12 +8,18 @@ of its sets is a run of bins, as of a threshold or of one category: every node i
 them, from the last one up to the root, and takes the leaf of its left or of its right child. That
 is ten times as many nodes, and a tenth of the time: bytes side by side fill the registers, and no
 step waits for the one before.
+
+Where a tree reads few features, as random partitions do, nobody walks: each bin of a feature has
+the set of the leaves that it leaves possible, and the sets of a row's bins have one in common.
 """
 
 from cython.parallel cimport prange
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+from _leaf_sets cimport (
+    AT_ONCE, MOST_SETS, SET_WORDS, SIDE_BY_SIDE, LeafSets, Nodes, find_leaf_sets, look_up_leaves
+)
 from _sets cimport highest_bit, lowest_bit, n_bits
 from _types cimport bin_t, row_t, sum_t, word_t
 
@@ -33,21 +39,10 @@ cdef extern from *:
 cdef enum:
     CHUNK = 512  # rows whose leaves are looked up before their scores are touched
     BLOCK = 16384  # rows that pass through one tree before the next tree's nodes are touched
-    SET_WORDS = 4  # a set of bins is 256 bits
-    BINS = 256
-    MOST_NODES = 256  # of a tree that is written out as a table
-    FEW = 256  # rows for which no table is worth its writing
-    VERY_FEW = 16  # rows that go through a tree alone
-    SIDE_BY_SIDE = 256  # neighboring rows that go through a tree together
-    MOST_LANES = 127  # nodes of a tree that neighboring rows go through together
-
-cdef struct Nodes:
-    const bin_t* bins
-    Py_ssize_t n_rows
-    const row_t* feature
-    const word_t* left_bins
-    const row_t* left
-    const row_t* right
+    VERY_FEW = 16  # rows that go through a tree one by one
+    MANY = 1024  # rows for which they are where neighboring rows could walk together as well
+    MOST_LANES = 127  # nodes of a tree that neighboring rows walk through together
+    FEW_NODES = 31  # of a tree that they walk through sooner than sets of leaves are looked up
 
 cdef struct Leaves:
     Py_ssize_t n_outputs
@@ -55,11 +50,6 @@ cdef struct Leaves:
     Py_ssize_t n_rows
     const sum_t* values
     sum_t* scores
-
-cdef struct Table:
-    # A tree written out: the next node, or ~leaf, for every node and bin.
-    short next[MOST_NODES * BINS]
-    Py_ssize_t column[MOST_NODES]
 
 cdef struct Lanes:
     # Bins that go left at each node: ``low`` to ``low + width``. Leaves of neighboring rows below
@@ -70,8 +60,8 @@ cdef struct Lanes:
     bin_t alone[SIDE_BY_SIDE]
 
 cdef struct Scratch:
-    Table table
     Lanes lanes
+    LeafSets sets
 
 
 def add_trees(
@@ -268,14 +258,17 @@ cdef int _add_block(
     """
     cdef Nodes tree
     cdef Scratch* scratch = <Scratch*> malloc(sizeof(Scratch))
+    cdef LeafSets* sets
     cdef sum_t* gained = <sum_t*> calloc(n * leaves.n_outputs, sizeof(sum_t))
     cdef sum_t* scores
-    cdef Py_ssize_t i, k, chunk, start, n_nodes
+    cdef Py_ssize_t i, k, chunk, start, width, n_nodes
+    cdef bint neighbors, together, by_sets
     cdef int t, earliest = last_tree, latest = 0
     if scratch == NULL or gained == NULL:
         free(scratch)
         free(gained)
         return 1
+    sets = &scratch.sets
     if first_column < 0 and _are_neighbors(rows, n):
         first_column = rows[0]
     for i in range(n):
@@ -284,25 +277,38 @@ cdef int _add_block(
     for t in range(earliest, last_tree):
         tree = _tree_at(trees, node_start[t])
         n_nodes = node_start[t + 1] - node_start[t]
-        if (
-            first_column >= 0 and VERY_FEW < n and 0 < n_nodes <= MOST_LANES
-            and _find_runs(&tree, n_nodes, &scratch.lanes)
-        ):
+        neighbors = first_column >= 0 and VERY_FEW < n and 0 < n_nodes
+        together = (
+            neighbors and n_nodes <= MOST_LANES and _find_runs(&tree, n_nodes, &scratch.lanes)
+        )
+        if together:
+            by_sets = MANY < n and FEW_NODES < n_nodes
+            by_sets = by_sets and find_leaf_sets(&tree, n_nodes, AT_ONCE, sets)
+        else:
+            # Writing a node costs about as much as the walk of one row.
+            by_sets = neighbors and n_nodes < n
+            by_sets = by_sets and find_leaf_sets(&tree, n_nodes, MOST_SETS, sets)
+        if by_sets or together:
             for chunk in range((n + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE):
                 start = chunk * SIDE_BY_SIDE
-                _add_side_by_side(
-                    &tree, n_nodes, &scratch.lanes, leaves, leaf_start[t], first_column + start,
-                    min(n - start, <Py_ssize_t> SIDE_BY_SIDE), gained + start, n,
+                width = min(n - start, <Py_ssize_t> SIDE_BY_SIDE)
+                if by_sets:
+                    look_up_leaves(
+                        sets, tree.bins + first_column + start, width, scratch.lanes.leaf[0]
+                    )
+                else:
+                    _go_side_by_side(
+                        &tree, n_nodes, &scratch.lanes, first_column + start, width
+                    )
+                _add_leaves(
+                    scratch.lanes.leaf[0], leaves, leaf_start[t], width, gained + start, n,
                     rows + start, first_tree, t, latest <= t,
                 )
             continue
-        if FEW < n and 0 < n_nodes <= MOST_NODES:
-            _write_out(&tree, n_nodes, &scratch.table)
         for chunk in range((n + CHUNK - 1) // CHUNK):
             start = chunk * CHUNK
             _add_chunk(
-                &tree, n_nodes, &scratch.table if FEW < n and n_nodes <= MOST_NODES else NULL,
-                leaves, rows + start, min(n - start, <Py_ssize_t> CHUNK),
+                &tree, n_nodes, leaves, rows + start, min(n - start, <Py_ssize_t> CHUNK),
                 first_column + start if first_column >= 0 else -1, first_tree, t, leaf_start[t],
             )
     for k in range(leaves.n_outputs):
@@ -351,26 +357,12 @@ cdef bint _find_runs(const Nodes* tree, Py_ssize_t n_nodes, Lanes* lanes) noexce
     return True
 
 
-cdef void _add_side_by_side(
-    const Nodes* tree,
-    Py_ssize_t n_nodes,
-    Lanes* lanes,
-    const Leaves* leaves,
-    Py_ssize_t leaf_start,
-    Py_ssize_t first_column,
-    Py_ssize_t n,
-    sum_t* gained,
-    Py_ssize_t next_output,
-    const row_t* rows,
-    const row_t* first_tree,
-    int t,
-    bint nobody_has_it,
+cdef void _go_side_by_side(
+    const Nodes* tree, Py_ssize_t n_nodes, Lanes* lanes, Py_ssize_t first_column, Py_ssize_t n
 ) noexcept nogil:
-    """Add one tree to what neighboring columns gain, if their rows miss it."""
-    cdef Py_ssize_t node, i, k
+    """Write the leaves of neighboring columns."""
+    cdef Py_ssize_t node
     cdef const bin_t* column
-    cdef const sum_t* values
-    cdef const bin_t* leaf = lanes.leaf[0]
     for node in range(n_nodes - 1, -1, -1):
         column = tree.bins + tree.feature[node] * tree.n_rows + first_column
         if tree.left[node] < 0 and tree.right[node] < 0:
@@ -384,6 +376,23 @@ cdef void _add_side_by_side(
                 _leaves_below(lanes, tree.left[node], n),
                 _leaves_below(lanes, tree.right[node], n), n, lanes.leaf[node],
             )
+
+
+cdef void _add_leaves(
+    const bin_t* leaf,
+    const Leaves* leaves,
+    Py_ssize_t leaf_start,
+    Py_ssize_t n,
+    sum_t* gained,
+    Py_ssize_t next_output,
+    const row_t* rows,
+    const row_t* first_tree,
+    int t,
+    bint nobody_has_it,
+) noexcept nogil:
+    """Add one tree to what neighboring columns gain, if their rows miss it."""
+    cdef Py_ssize_t i, k
+    cdef const sum_t* values
     for k in range(leaves.n_outputs):
         values = leaves.values + k * leaves.n_leaves + leaf_start
         if nobody_has_it:
@@ -423,27 +432,9 @@ cdef void _choose(
         out[i] = right[i] ^ ((left[i] ^ right[i]) & goes_left)
 
 
-cdef void _write_out(const Nodes* tree, Py_ssize_t n_nodes, Table* table) noexcept nogil:
-    cdef Py_ssize_t node
-    cdef int word, bit
-    cdef word_t goes_left
-    cdef short* out
-    cdef short left, right
-    for node in range(n_nodes):
-        table.column[node] = tree.feature[node] * tree.n_rows
-        left = <short> tree.left[node]
-        right = <short> tree.right[node]
-        for word in range(SET_WORDS):
-            goes_left = tree.left_bins[node * SET_WORDS + word]
-            out = table.next + node * BINS + word * 64
-            for bit in range(64):
-                out[bit] = left if (goes_left >> bit) & 1 else right
-
-
 cdef void _add_chunk(
     const Nodes* tree,
     Py_ssize_t n_nodes,
-    const Table* table,
     const Leaves* leaves,
     const row_t* rows,
     Py_ssize_t n,
@@ -456,12 +447,10 @@ cdef void _add_chunk(
     cdef row_t missing[CHUNK]
     cdef row_t column[CHUNK]
     cdef row_t leaf[CHUNK]
-    cdef const bin_t* bins = tree.bins
     cdef const sum_t* values
     cdef sum_t* scores
     cdef Py_ssize_t i, k
     cdef Py_ssize_t n_missing = 0
-    cdef short node
     for i in range(n):
         missing[n_missing] = rows[i]
         column[n_missing] = <row_t> (first_column + i) if first_column >= 0 else rows[i]
@@ -469,15 +458,9 @@ cdef void _add_chunk(
     if n_nodes == 0:
         for i in range(n_missing):
             leaf[i] = 0
-    elif table == NULL:
-        for i in range(n_missing):
-            leaf[i] = _leaf_of_row(tree[0], column[i])
     else:
         for i in range(n_missing):
-            node = 0
-            while node >= 0:
-                node = table.next[node * BINS + bins[table.column[node] + column[i]]]
-            leaf[i] = ~node
+            leaf[i] = _leaf_of_row(tree[0], column[i])
     for k in range(leaves.n_outputs):
         values = leaves.values + k * leaves.n_leaves + leaf_start
         scores = leaves.scores + k * leaves.n_rows

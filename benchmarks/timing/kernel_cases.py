@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib import machinery, util
 from pathlib import Path
 from types import ModuleType
@@ -291,10 +292,13 @@ def _splitting(kernel: Any, n_rows: int) -> tuple[Run, int]:
     )
 
 
-def _prediction(kernel: Any, n_rows: int) -> tuple[Run, int]:
+def _prediction(
+    kernel: Any, n_rows: int, *, few: bool = False, n_nodes: int = 63
+) -> tuple[Run, int]:
+    """Trees that read any features, or three features each with missing bins on random sides."""
     random = np.random.default_rng(0)
     bins = random.integers(0, _BINS, (50, n_rows), dtype=np.uint8)
-    n_trees, n_nodes = 50, 63
+    n_trees = 50
     nodes, leaves = (np.arange(n_trees + 1) * size for size in (n_nodes, n_nodes + 1))
     child = np.arange(n_nodes)
     left, right = 2 * child + 1, 2 * child + 2
@@ -302,6 +306,10 @@ def _prediction(kernel: Any, n_rows: int) -> tuple[Run, int]:
     feature = random.integers(0, 50, n_trees * n_nodes).astype(np.int32)
     border = random.integers(1, _BINS, n_trees * n_nodes)
     bits = np.arange(256) <= border[:, np.newaxis]
+    if few:
+        tree = np.arange(n_trees * n_nodes) // n_nodes
+        feature = (3 * tree + feature % 3).astype(np.int32) % 50
+        bits[:, _BINS] = random.random(len(bits)) < 0.5
     left_bins = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
     scores = np.zeros(n_rows, dtype=np.int64)
     arguments = (
@@ -527,6 +535,26 @@ CASES = (
         function="add_trees",
         n_bytes=1,
         make=_prediction,
+        size=100_000,
+        small=20_000,
+    ),
+    Case(
+        name="prediction, depth 6, three features",
+        unit="row and tree",
+        kernel="predict",
+        function="add_trees",
+        n_bytes=1,
+        make=partial(_prediction, few=True),
+        size=100_000,
+        small=20_000,
+    ),
+    Case(
+        name="prediction, depth 7, three features",
+        unit="row and tree",
+        kernel="predict",
+        function="add_trees",
+        n_bytes=1,
+        make=partial(_prediction, few=True, n_nodes=127),
         size=100_000,
         small=20_000,
     ),

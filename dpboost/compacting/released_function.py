@@ -133,13 +133,11 @@ class ReleasedFunction:
         self, bins: NDArray[np.uint8], trees: Sequence[Tree], n_threads: int = 1
     ) -> NDArray[np.float64]:
         """Return the sums of some of the trees for rows of cells."""
-        forest = Forest()
-        for tree in trees:
-            forest.append(tree)
         n_rows = bins.shape[1]
         sums = np.zeros(n_rows, dtype=np.int64)
         rows = np.arange(n_rows, dtype=np.int32)
-        forest.add_to(sums, bins, rows, np.zeros(n_rows, dtype=np.int32), n_threads)
+        nothing_seen = np.zeros(n_rows, dtype=np.int32)
+        Forest.of(trees).add_to(sums, bins, rows, nothing_seen, n_threads)
         return np.asarray(self.unit * sums)
 
 

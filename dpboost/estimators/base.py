@@ -80,8 +80,6 @@ DECIDED_BY_RECIPE = (
 
 # More rounds than these, with early stopping, are as many as are needed.
 MANY_ROUNDS = 1000
-# Rows times trees from which predictions go tree by tree.
-LARGE = 5_000_000
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -501,8 +499,8 @@ class PrivateEstimator(
         )
         vars(booster).update(evaluator.attributes if evaluator else {})
 
-    def _large_table(self, X: Any, options: dict[str, Any]) -> Table | None:
-        """Return the rows of a large prediction, None where LightGBM predicts.
+    def _own_table(self, X: Any, options: dict[str, Any]) -> Table | None:
+        """Return the rows of a prediction of all trees, None where LightGBM predicts.
 
         LightGBM goes through all trees row by row, which a cache of a large model cannot follow.
         The kernel of the ensemble goes tree by tree and returns the same doubles.
@@ -511,10 +509,11 @@ class PrivateEstimator(
         if asked or not getattr(self, "fitted_", False) or self.best_iteration_:
             return None
         shape = X.shape if hasattr(X, "dtype") or is_frame(X) else ()
-        n_rows = shape[0] if len(shape) == 2 else 0
         ensemble = self.ensemble_
+        # What has no rows or other columns is refused in the words of LightGBM.
+        fits = len(shape) == 2 and shape[0] > 0 and shape[1] == ensemble.binner.n_features
         whole = self.booster_.num_trees() == len(ensemble.trees)
-        if not whole or callable(self.objective_) or n_rows * len(ensemble.trees) < LARGE:
+        if not (fits and whole) or callable(self.objective_):
             return None
         return read_table(X, schema=self.schema_, zero_as_missing=ensemble.binner.zero_as_missing)
 

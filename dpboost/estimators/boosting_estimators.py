@@ -193,7 +193,7 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
             **kwargs,
         }
         X = X if self._declaration is None else self._features(X)
-        table = self._large_table(X, options)
+        table = self._own_table(X, options)
         if table is not None:
             n_threads = effective_n_threads(self.n_jobs)
             ensemble = self.ensemble_
@@ -356,7 +356,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
             **kwargs,
         }
         X = X if self._declaration is None else self._features(X)
-        table = self._large_table(X, options)
+        table = self._own_table(X, options)
         if table is not None:
             n_threads = effective_n_threads(self.n_jobs)
             if raw_score:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,23 +79,22 @@ class Ensemble:
         rows = np.arange(n_rows, dtype=np.int32)
         nothing_seen = np.zeros(n_rows, dtype=np.int32)
         scores = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
-        rounds = [
-            *zip(*(self.trees[k :: self.n_outputs] for k in range(self.n_outputs)), strict=True)
-        ]
-        if all(_same_nodes(trees) for trees in rounds):
-            forest = Forest(self.n_outputs)
-            for trees in rounds:
-                forest.append(*trees)
-            forest.add_to(scores, bins, rows, nothing_seen, n_threads)
-        else:
-            for own, trees in zip(scores, zip(*rounds, strict=True), strict=True):
-                forest = Forest()
-                for tree in trees:
-                    forest.append(tree)
-                forest.add_to(own, bins, rows, nothing_seen, n_threads)
+        for forest, own in zip(self._forests, np.split(scores, len(self._forests)), strict=True):
+            forest.add_to(own, bins, rows, nothing_seen, n_threads)
         raw = scores * self.unit
         raw += np.array(self.start)[:, np.newaxis]
         return raw[0] if self.n_outputs == 1 else np.ascontiguousarray(raw.T)
+
+    @cached_property
+    def _forests(self) -> tuple[Forest, ...]:
+        """One of all outputs where they share their nodes, otherwise one of each."""
+        outputs = [self.trees[k :: self.n_outputs] for k in range(self.n_outputs)]
+        if all(_same_nodes(trees) for trees in zip(*outputs, strict=True)):
+            return (Forest.of(*outputs),)
+        return tuple(Forest.of(trees) for trees in outputs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_forests"}
 
     def predict(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
         """Return raw scores through the link: values, means, or class probabilities.

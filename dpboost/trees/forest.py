@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,26 +16,42 @@ _BINS_AT_ONCE = 1 << 26
 
 
 class Forest:
-    """Trees one behind the other, growing by amortized doubling.
+    """Trees one behind the other, growing by amortized doubling."""
 
-    Parameters
-    ----------
-    n_outputs : int, default=1
-        Outputs that share the structure of every tree and have leaf values of their own.
-    """
-
-    def __init__(self, n_outputs: int = 1) -> None:
+    def __init__(self) -> None:
         self._feature = np.empty(64, dtype=np.int32)
         self._left_bins = np.empty((64, SET_WORDS), dtype=np.uint64)
         self._left = np.empty(64, dtype=np.int32)
         self._right = np.empty(64, dtype=np.int32)
-        self._leaf_value = np.empty((n_outputs, 64), dtype=np.int64)
+        self._leaf_value = np.empty((1, 64), dtype=np.int64)
         self._node_start = np.zeros(65, dtype=np.int32)
         self._leaf_start = np.zeros(65, dtype=np.int32)
         self.n_trees = 0
 
-    def append(self, tree: Tree, *others: Tree) -> None:
-        """Add a released tree at the end, with those of the other outputs on the same nodes."""
+    @classmethod
+    def of(cls, *outputs: Sequence[Tree]) -> Forest:
+        """Return the forest of released trees, without the time of appending each of them.
+
+        Parameters
+        ----------
+        *outputs : sequence of Tree
+            The trees of each output, on the nodes of the first one's.
+        """
+        forest, trees = cls(), outputs[0]
+        forest.n_trees = len(trees)
+        if trees:
+            for name in ("feature", "left_bins", "left", "right"):
+                array = getattr(forest, f"_{name}")
+                parts = [getattr(tree, name) for tree in trees]
+                setattr(forest, f"_{name}", np.concatenate(parts, dtype=array.dtype))
+            values = [np.concatenate([tree.leaf_value for tree in own]) for own in outputs]
+            forest._leaf_value = np.stack(values).astype(np.int64, copy=False)
+            forest._node_start = _starts([tree.n_nodes for tree in trees])
+            forest._leaf_start = _starts([tree.n_leaves for tree in trees])
+        return forest
+
+    def append(self, tree: Tree) -> None:
+        """Add a released tree at the end of a forest of one output."""
         index = self.n_trees
         node, leaf = int(self._node_start[index]), int(self._leaf_start[index])
         node_stop, leaf_stop = node + tree.n_nodes, leaf + tree.n_leaves
@@ -43,9 +59,7 @@ class Forest:
         self._room("_left_bins", node_stop)[node:node_stop] = tree.left_bins
         self._room("_left", node_stop)[node:node_stop] = tree.left
         self._room("_right", node_stop)[node:node_stop] = tree.right
-        values = self._room("_leaf_value", leaf_stop, axis=1)
-        for output, one in enumerate((tree, *others)):
-            values[output, leaf:leaf_stop] = one.leaf_value
+        self._room("_leaf_value", leaf_stop, axis=1)[0, leaf:leaf_stop] = tree.leaf_value
         self._room("_node_start", index + 2)[index + 1] = node_stop
         self._room("_leaf_start", index + 2)[index + 1] = leaf_stop
         self.n_trees = index + 1
@@ -141,3 +155,7 @@ class Forest:
             setattr(self, name, grown)
             return grown
         return array
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int32]:
+    return np.append(0, np.cumsum(sizes)).astype(np.int32, casting="same_kind")

@@ -191,6 +191,44 @@ def test_one_child_in_front_of_its_parent_is_enough_to_go_alone(mirrored):
     assert len(set(expected)) == 4
 
 
+def any_bins(rng, n):
+    """Sets of any bins, all and none among them."""
+    sets = rng.integers(0, 2**64, (n, 4), dtype=np.uint64)
+    sets[::5], sets[1::7] = 0, 2**64 - 1
+    return sets
+
+
+def bins_of_a_narrow_feature(rng, n):
+    """Thresholds among the first bins, with or without a missing bin: rows go beyond it."""
+    border, missing = rng.integers(0, 69, n), rng.random(n) < 0.5
+    bins = np.arange(256)
+    inside = (bins <= border[:, np.newaxis]) | ((bins == 70) & missing[:, np.newaxis])
+    return np.packbits(inside, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+@pytest.mark.parametrize("sets", [any_bins, bins_of_a_narrow_feature, runs_of_bins])
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4, 7, 17, 64, 65])
+@pytest.mark.parametrize("n_nodes", [1, 15, 32, 62, 63, 64, 127, 128, 191, 192, 255, 256])
+def test_every_row_finds_the_leaf_of_its_own_walk(n_nodes, n_features, sets):
+    """Around the limits of words and of features of the sets of leaves."""
+    rng = np.random.default_rng(n_nodes * n_features)
+    forest = Forest(0, 1, 1, 1)
+    children = np.array(Forest.grow(rng, n_nodes), dtype=np.int32)
+    forest.left, forest.right = np.ascontiguousarray(children.T)
+    forest.node_start, forest.leaf_start = np.array([[0, n_nodes], [0, n_nodes + 1]], np.int32)
+    forest.feature = rng.permutation(np.arange(n_nodes, dtype=np.int32) % n_features)
+    forest.left_bins = sets(rng, max(n_nodes, 8))[:n_nodes].copy()
+    forest.leaf_value = rng.permutation(n_nodes + 1)
+    for n_rows in (17, n_nodes + 1, 1_025):
+        bins = rng.integers(0, 256, (n_features, n_rows), dtype=np.uint8)
+        bins[:, : n_rows // 2] %= 72
+        rows, nothing = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
+        scores = np.zeros(n_rows, dtype=np.int64)
+        forest.add(bins, rows, nothing, 1, scores, 1)
+        expected = forest.leaf_value[forest.leaves(bins, rows, 0, 1)]
+        np.testing.assert_array_equal(scores, expected)
+
+
 @pytest.mark.parametrize("max_nodes", [130, 300])
 @pytest.mark.parametrize("n_rows", [10, 200, 1_000, 40_000])
 def test_bins_of_the_selected_rows_alone_do_as_well(n_rows, max_nodes):

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,12 @@ def test_binary_predicts_the_probability_of_the_second_class():
 
 def test_an_ensemble_without_trees_predicts_its_start():
     assert ensemble(n_trees=0).predict(read_table(ROWS)).tolist() == [0.5] * len(ROWS)
+
+
+def test_what_a_prediction_keeps_for_the_next_one_is_in_no_pickle():
+    model = ensemble()
+    before = pickle.dumps(model)
+    first = model.predict_raw(read_table(ROWS))
+    assert pickle.dumps(model) == before
+    for again in (model, pickle.loads(before)):
+        assert np.array_equal(again.predict_raw(read_table(ROWS)), first)

@@ -133,9 +133,7 @@ def test_sparse_bins_get_the_same_scores_in_blocks_of_trees(at_once, monkeypatch
 def test_outputs_that_share_their_trees_share_the_walk():
     bins = table(1_000)
     first, second = stump(0, 2, 10, 20), stump(0, 2, -3, 5)
-    forest = Forest(2)
-    forest.append(first, second)
-    forest.append(constant(1), constant(7))
+    forest = Forest.of([first, constant(1)], [second, constant(7)])
     scores = np.zeros((2, 1_000), np.int64)
     rows = np.arange(0, 1_000, 2, dtype=np.int32)
     forest.add_to(scores, bins, rows, np.zeros(1_000, np.int32), 2)
