@@ -268,7 +268,8 @@ def test_below_zero_verbosity_leaves_conditions_alone():
 
 def test_a_score_is_told_once():
     fitted = model().fit(X, Y)
-    assert len(told(lambda: fitted.score(X, Y), lambda: fitted.score(X, Y))) == 1
+    texts = told(lambda: fitted.score(X, Y), lambda: fitted.score(X, Y))
+    assert len([text for text in texts if "This score is not" in text]) == 1
 
 
 def test_a_registered_logger_gets_everything():

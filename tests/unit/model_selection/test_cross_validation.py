@@ -307,7 +307,8 @@ def test_early_stopping_looks_at_what_is_released():
     with pytest.warns(dpboost.NotPrivateWarning):
         found = cv(params, n_rounds=9, metric_rounds=3, return_cvbooster=True)
     assert len(found["valid l2-mean"]) == found["cvbooster"].best_iteration == 1
-    assert cv({"early_stopping_round": 2}, metric_rounds=1)["valid l2-mean"][-1] > 0
+    found = cv({"early_stopping_round": 2}, metric_rounds=1)
+    assert np.isfinite(found["valid l2-mean"][-1])  # noise may make it zero
 
 
 def test_what_cannot_be_paid_is_nan_for_each_round():
