@@ -1,5 +1,5 @@
-# Leaves of rows by the sets of leaves that their bins leave possible, for trees of few features: the
-# idea of QuickScorer (Lucchese et al., SIGIR 2015), with bins in place of comparisons.
+# Leaves of rows by the sets of leaves that their bins leave possible, for trees of few features:
+# the idea of QuickScorer (Lucchese et al., SIGIR 2015), with bins in place of comparisons.
 
 from libc.string cimport memset
 
