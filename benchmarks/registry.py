@@ -34,12 +34,14 @@ def runs() -> dict[str, Run]:
     from benchmarks.labels import LABELS
     from benchmarks.memory import MEMORY
     from benchmarks.public_start import PUBLIC_START
+    from benchmarks.quarters import QUARTERS_RUN
     from benchmarks.reproductions.papers import PAPER_RUNS
     from benchmarks.rule_cliffs import RULE_CLIFFS
     from benchmarks.runner import as_run
     from benchmarks.small_models import SMALL_MODELS
     from benchmarks.small_tables import SMALL_TABLES
     from benchmarks.timing.runs import TIMED_RUNS
+    from benchmarks.tuning import TUNING
     from benchmarks.users import USERS_RUN
     from benchmarks.wide_bounds import WIDE_BOUNDS
 
@@ -51,6 +53,8 @@ def runs() -> dict[str, Run]:
         IRRELEVANT_COLUMNS,
         WIDE_BOUNDS,
         PUBLIC_START,
+        QUARTERS_RUN,
+        TUNING,
         USERS_RUN,
         CALIBRATION,
         AUDIT,

@@ -22,6 +22,7 @@ from dpboost.budgeting import (
     BudgetWarning,
     EpsilonExplanation,
     EpsilonSumWarning,
+    NextFit,
     plot_accuracy_vs_epsilon,
     plot_privacy_budget,
 )
@@ -143,6 +144,7 @@ __all__ = [
     "LPDTRegressor",
     "LargeDeltaWarning",
     "LargeEpsilonWarning",
+    "NextFit",
     "NotPrivateWarning",
     "ParameterWarning",
     "PrivacyReport",

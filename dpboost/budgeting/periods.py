@@ -64,6 +64,19 @@ class Overlap:
             return min(n_periods, 1)
         return n_periods if account == "pure" else n_periods**2
 
+    def lasting(self, window: int, account: str) -> Fraction:
+        """Return the largest fraction of a fit on the last few periods, one fit for each period.
+
+        Two periods are together in as many windows as are left of one when they lie apart: of all
+        who have rows in so many periods, those in successive ones pay most squares.
+        """
+        alone = self.most * window
+        if self.of_users or account == "pure":
+            return Fraction(1, alone)
+        apart = range(1, min(self.most, window))
+        together = sum((self.most - each) * (window - each) for each in apart)
+        return Fraction(1, alone + 2 * together)
+
     def several(self, n_periods: int) -> bool:
         """Return whether a fit of so many periods may read several rows of someone."""
         return not self.of_users and min(self.most, n_periods) > 1

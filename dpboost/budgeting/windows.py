@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,10 @@ from dpboost.data.fingerprint import RowHash
 from dpboost.data.users import take_rows
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import as_fraction
+from dpboost.privacy.ledger import BudgetExceededError
+
+#: Periods that `Budget.next_fit` fits together: docs/howto/next-months-rows.md has the figures.
+WINDOW = 4
 
 # What fits models to public rows. Its room is above this one, and puts it here.
 _EXPECTED: list[Callable[..., Any]] = []
@@ -160,6 +164,58 @@ class BudgetForecast:
             f"{many}; each has epsilon {self.epsilon:.6g} by itself"
         )
         return line if self.accuracy is None else f"{line}\n{self.accuracy}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NextFit:
+    """What to fit to the newest periods; made by `Budget.next_fit`.
+
+    Parameters
+    ----------
+    budget : Budget
+    periods : tuple of str
+        The periods whose rows to fit, oldest first.
+    fraction : Fraction
+        Of the budget, to spend on the fit.
+    epsilon : float
+        Epsilon of the fit alone, at the budget's delta.
+
+    Examples
+    --------
+    >>> import dpboost
+    >>> budget = dpboost.Budget(epsilon=1, delta=1e-6, periods=1)
+    >>> print(budget.next_fit("2026 Q1", "2026 Q2"))
+    fit 2026 Q1, 2026 Q2 at 1/4 of the budget: epsilon 0.474985 by itself
+    """
+
+    budget: Any
+    periods: tuple[str, ...]
+    fraction: Fraction
+    epsilon: float
+
+    def arguments(self, of_rows: Any = None) -> dict[str, Any]:
+        """Return ``budget`` and ``fraction`` for ``fit``, or anything else that takes them.
+
+        Parameters
+        ----------
+        of_rows : array-like of shape (n_rows,), optional
+            As in :meth:`Budget.window`: the period of each row that the fit gets.
+
+        Examples
+        --------
+        >>> import dpboost
+        >>> plan = dpboost.Budget(epsilon=1, delta=1e-6, periods=1).next_fit("2026 Q1")
+        >>> plan.arguments()["fraction"]
+        Fraction(1, 4)
+        """
+        window = self.budget.window(*self.periods, of_rows=of_rows)
+        return {"budget": window, "fraction": self.fraction}
+
+    def __str__(self) -> str:
+        return (
+            f"fit {', '.join(self.periods)} at {self.fraction} of the budget: "
+            f"epsilon {self.epsilon:.6g} by itself"
+        )
 
 
 class WindowedBudget:
@@ -336,10 +392,7 @@ class WindowedBudget:
                 f"{owner} needs a budget with periods, Budget(..., periods=1); for any other "
                 "budget read its property `remaining`."
             )
-        accountant = self.accountant
-        granted: FractionAccountant = self.account(accountant, part)
-        epsilon = granted.epsilon(granted.allowance, granted.least_delta)
-        name = "pure" if accountant.privacy_measure == "epsilon" else "Gaussian"
+        name, epsilon = self._of_fit(part)
         accuracy = None
         if like is not None:
             planned = {"schema": schema, "estimator": estimator, "metric": metric}
@@ -354,6 +407,88 @@ class WindowedBudget:
         n_fits = _fits_left(self.lines, self._overlap, name, part, window)
         return BudgetForecast(
             n_fits=n_fits, epsilon=epsilon, fraction=part, window=window, accuracy=accuracy
+        )
+
+    def _of_fit(self, fraction: Fraction) -> tuple[str, float]:
+        """Return the account of a fit, and the epsilon that a fraction of it has by itself."""
+        accountant = self.accountant
+        granted: FractionAccountant = self.account(accountant, fraction)
+        account = "pure" if accountant.privacy_measure == "epsilon" else "Gaussian"
+        return account, granted.epsilon(granted.allowance, granted.least_delta)
+
+    def next_fit(self, *periods: str, window: int = WINDOW) -> NextFit:
+        """Return what to fit now: which of the periods at hand, and at which fraction.
+
+        It is a new model of the last few periods, at the fraction that every later period can
+        afford as well: ``docs/howto/next-months-rows.md`` has the measured reasons.
+
+        Parameters
+        ----------
+        *periods : str
+            Names of the periods whose rows are at hand, oldest first.
+        window : int, default=4
+            Most periods to fit. More of them have less noise; fewer follow a drift sooner.
+
+        Returns
+        -------
+        NextFit
+            Of periods with too little left it has none. If the newest has less left than its share,
+            the fraction is what is left.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is outside its domain, or the budget counts no periods.
+        BudgetExceededError
+            If the newest period has nothing left.
+
+        Privacy
+        -------
+        Reads the records, which are public; nothing is recorded.
+
+        Examples
+        --------
+        >>> import dpboost
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> X, quarter = rng.uniform(size=(600, 1)), np.repeat(["Q1", "Q2", "Q3"], 200)
+        >>> y = (X[:, 0] > 0.5).astype(int)
+        >>> budget = dpboost.Budget(epsilon=2, delta=1e-6, periods=1)
+        >>> plan = budget.next_fit("Q1", "Q2", "Q3", window=2)
+        >>> plan.periods
+        ('Q2', 'Q3')
+        >>> own = np.isin(quarter, plan.periods)
+        >>> schema = {"bounds": {0: (0, 1)}, "classes": [0, 1]}
+        >>> model = dpboost.DPBoostClassifier(schema=schema, verbosity=-1)
+        >>> model = model.fit(X[own], y[own], **plan.arguments(quarter[own]))
+        >>> budget.remaining
+        {'Gaussian': Fraction(1, 2)}
+        """
+        owner = "Budget.next_fit"
+        check_integer("window", owner, window, low=1)
+        *older, newest = self.window(*periods).periods
+        overlap = cast(Overlap, self._overlap)  # `window` has refused a budget without
+        lines, name = self.lines, self._of_fit(Fraction(1))[0]
+        everywhere = [line for line in lines if not periods_of(line.part)[0]]
+        fresh, left = (
+            1 - spent(own, overlap, newest).get(name, Fraction(0)) for own in (everywhere, lines)
+        )
+        fraction = min(overlap.lasting(window, name) * fresh, left)
+        if fraction <= 0:
+            raise BudgetExceededError(
+                f"{owner}: of the period {newest!r} nothing is left. Go on with the model that "
+                "you have, until there is a new period."
+            )
+        chosen = [newest]
+        for period in reversed(older[-(window - 1) :] if window > 1 else []):
+            line = _planned(name, fraction, [period, *chosen])
+            if spent([*lines, line], overlap)[name] <= 1:
+                chosen.insert(0, period)
+        return NextFit(
+            budget=self,
+            periods=tuple(chosen),
+            fraction=fraction,
+            epsilon=self._of_fit(fraction)[1],
         )
 
 
@@ -418,21 +553,22 @@ def _fits_left(
     come therefore has a like among those whose periods span ``most * window``: once so many fits
     were allowed, with one more window at each end, all are.
     """
-    measure = "epsilon" if account == "pure" else "rho"
     booked, last = list(lines), named_periods(lines)
     enough = (overlap.most + 2) * window
     for number in range(enough):
         last = [*last, f"new period {number}"]
-        part = tuple((PERIODS, name) for name in last[-window:])
-        booked.append(
-            BudgetLine(
-                what="forecast",
-                account=account,
-                privacy_measure=measure,
-                fraction=fraction,
-                part=part,
-            )
-        )
+        booked.append(_planned(account, fraction, last[-window:]))
         if spent(booked, overlap)[account] > 1:
             return number
     return math.inf
+
+
+def _planned(account: str, fraction: Fraction, periods: Sequence[str]) -> BudgetLine:
+    """Return the line that a fit to some periods would have."""
+    return BudgetLine(
+        what="a planned fit",
+        account=account,
+        privacy_measure="epsilon" if account == "pure" else "rho",
+        fraction=fraction,
+        part=tuple((PERIODS, name) for name in periods),
+    )

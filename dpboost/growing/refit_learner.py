@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -94,27 +95,27 @@ def _partition(tree: Tree, n_bins: np.ndarray) -> Partition:
     features = np.unique(tree.feature).astype(np.int32)
     sizes = [int(n_bins[feature]) + 1 for feature in features]
     steps = np.zeros((MAX_FEATURES, BINS), dtype=np.int32)
-    stride = 1
     for row, size in enumerate(sizes):
-        steps[row, :size] = np.arange(size) * stride
-        stride *= size
-    cells = np.arange(stride)
-    bins = np.empty((len(features), stride), dtype=np.int64)
-    for row, size in enumerate(sizes):
-        cells, bins[row] = np.divmod(cells, size)
-    # All cells walk down together; a leaf is reached where the node is negative.
-    node = np.full(stride, 0 if tree.n_nodes else ~0, dtype=np.int64)
-    position = np.searchsorted(features, tree.feature)
-    while (inner := np.flatnonzero(node >= 0)).size:
-        at = node[inner]
-        value = bins[position[at], inner]
-        word = tree.left_bins[at, value >> 6]
-        goes_left = (word >> (value & 63).astype(np.uint64)) & np.uint64(1)
-        node[inner] = np.where(goes_left == 1, tree.left[at], tree.right[at])
+        steps[row, :size] = np.arange(size) * math.prod(sizes[:row])
+    # The cells of a leaf are all combinations of some bins of each feature. The first feature has
+    # the smallest step, so that it is the last axis.
+    table = np.empty(sizes[::-1], dtype=np.uint16)
+    open_nodes = [(0 if tree.n_nodes else ~0, [np.arange(size) for size in sizes])]
+    while open_nodes:
+        node, bins = open_nodes.pop()
+        if node < 0:
+            table[np.ix_(*bins[::-1])] = ~node
+            continue
+        row = int(np.searchsorted(features, tree.feature[node]))
+        own = bins[row]
+        words = tree.left_bins[node, own >> 6]
+        goes_left = ((words >> (own & 63).astype(np.uint64)) & np.uint64(1)) == 1
+        for child, kept in ((tree.left, own[goes_left]), (tree.right, own[~goes_left])):
+            open_nodes.append((int(child[node]), [*bins[:row], kept, *bins[row + 1 :]]))
     return Partition(
         features=features,
         steps=steps,
-        table=(~node).astype(np.uint16),
+        table=table.ravel(),
         n_leaves=tree.n_leaves,
         feature=tree.feature,
         left_bins=tree.left_bins,

@@ -51,6 +51,7 @@ def test_top_level_names():
         "LPDTRegressor",
         "LargeDeltaWarning",
         "LargeEpsilonWarning",
+        "NextFit",
         "NotPrivateWarning",
         "ParameterWarning",
         "PrivacyReport",
