@@ -277,7 +277,8 @@ def _smallest_budget(rows: Sequence[Result]) -> list[str]:
         if name in CLASSIFICATION:
             differences.append(gap)
         cells = [f"{mean:.4g}" for mean in means.values()]
-        body.append([name, *cells, f"{gap:+.4g}", f"{gap / means['PARA']:+.0%}"])
+        share = gap / means["PARA"] if means["PARA"] else math.nan
+        body.append([name, *cells, f"{gap:+.4g}", f"{share:+.0%}"])
     here = "No classification set was run here"
     if differences:
         mean = statistics.fmean(differences)
