@@ -20,7 +20,7 @@ from benchmarks.problems.adult import ADULT
 from benchmarks.problems.bank import BANK
 from benchmarks.problems.problem import take
 from benchmarks.problems.services import BIKE_SHARING
-from benchmarks.summary import Summary, listed, summarize, table
+from benchmarks.summary import Summary, summarize, table
 from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, Schema, refit_leaves
 from dpboost.budgeting.periods import Overlap
 
@@ -283,17 +283,44 @@ def _points(results: Results, part: str) -> Iterator[tuple[str, float]]:
             yield data, epsilon
 
 
-def best_of(results: Results, part: str) -> dict[str, int]:
-    """Return at how many points each strategy has the best mean."""
-    found = dict.fromkeys(OF_PART[part], 0)
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """How a strategy compares with the others over all points.
+
+    Attributes
+    ----------
+    place : float
+        Mean place by the mean score, 1 for the best.
+    n_places : int
+        Of so many strategies at most.
+    loss, largest_loss : float
+        Part of the RMSE or of the AUC that it is behind the best strategy of a point.
+    """
+
+    place: float
+    n_places: int
+    loss: float
+    largest_loss: float
+
+
+def standing(results: Results, part: str, method: str) -> Standing:
+    """Return how a strategy compares with the others where it is measured."""
+    places, losses = [], []
     for data, epsilon in _points(results, part):
+        methods = methods_of(part, data)
+        if method not in methods:
+            continue
         sign = -1 if STREAMS[data].regression else 1
-        means = {
-            method: sign * scores(results, part, data, method, epsilon).mean()
-            for method in methods_of(part, data)
-        }
-        found[max(means, key=lambda method: means[method])] += 1
-    return found
+        means = [sign * scores(results, part, data, each, epsilon).mean() for each in methods]
+        own = means[methods.index(method)]
+        places.append(1 + sum(each > own for each in means))
+        losses.append((max(means) - own) / abs(max(means)))
+    return Standing(
+        place=float(np.mean(places)),
+        n_places=len(OF_PART[part]),
+        loss=float(np.mean(losses)),
+        largest_loss=max(losses),
+    )
 
 
 def against_newest(results: Results, part: str, method: str) -> tuple[int, int, int]:
@@ -309,14 +336,18 @@ def against_newest(results: Results, part: str, method: str) -> tuple[int, int, 
 
 
 def finding(results: Results) -> str:
-    """Return how each way compares with the newest quarter alone."""
+    """Return which strategy has the best mean place."""
     words = []
-    for method in OF_PART[ONE][1:]:
-        better, worse, n_points = against_newest(results, ONE, method)
-        words.append(f"{method} {better} and {worse} of {n_points}")
+    for part, quarters in ((ONE, "one quarter"), (FOUR, "up to four quarters")):
+        places = {method: standing(results, part, method) for method in OF_PART[part]}
+        best = min(places, key=lambda method: places[method].place)
+        words.append(
+            f"{best} (mean place {places[best].place:.1f} of {places[best].n_places}) where "
+            f"everyone has rows in {quarters}"
+        )
     return (
-        f"Points at which each strategy is better and worse than a fit on the newest quarter alone "
-        f"by more than two errors: {listed(words)}."
+        f"Of the strategies with the same epsilon for each individual, the best is {words[0]}, and "
+        f"{words[1]}."
     )
 
 
@@ -326,7 +357,8 @@ def body(results: Results) -> list[str]:
         f"{QUARTERS} quarters; each model predicts the rows of the next quarter. Means over the "
         f"quarters from the fourth on and {results.facts['splits']} splits, delta {DELTA:g}, ± a "
         "standard error. Epsilon is what an individual pays in all quarters together. Log-odds or "
-        "numbers of several models are averaged.",
+        "numbers of several models are averaged. A loss is a part of the RMSE or the AUC of "
+        "the best strategy at a point; better and worse are by more than two errors.",
         "",
     ]
     for part, methods in OF_PART.items():
@@ -341,13 +373,15 @@ def body(results: Results) -> list[str]:
             for data, epsilon in _points(results, part)
         ]
         lines += [*table(["table", "epsilon", *methods], shown), ""]
-        best = best_of(results, part)
         shown = []
-        for method in methods[1:]:
+        for method in methods:
+            found = standing(results, part, method)
             better, worse, n_points = against_newest(results, part, method)
-            cells = [str(best[method]), f"{better} of {n_points}", f"{worse} of {n_points}"]
-            shown.append([method, *cells])
-        heads = ["strategy", "best mean", "better than the newest quarter", "worse"]
+            cells = [f"{found.place:.1f}", f"{found.loss:.1%}", f"{found.largest_loss:.1%}"]
+            shown.append([method, *cells, f"{better} of {n_points}", f"{worse} of {n_points}"])
+        shown[0][-2:] = ["", ""]
+        heads = ["strategy", "mean place", "mean loss", "largest loss"]
+        heads += ["better than the newest quarter", "worse"]
         lines += [*table(heads, shown), ""]
     return [*lines, *_guarantees(results)]
 

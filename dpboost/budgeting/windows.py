@@ -26,8 +26,8 @@ from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import as_fraction
 from dpboost.privacy.ledger import BudgetExceededError
 
-#: Periods that `Budget.next_fit` fits together: docs/howto/next-months-rows.md has the figures.
-WINDOW = 4
+#: Periods, or models, that `Budget.next_fit` takes: docs/howto/next-months-rows.md has the figures.
+_LAST = 4
 
 # What fits models to public rows. Its room is above this one, and puts it here.
 _EXPECTED: list[Callable[..., Any]] = []
@@ -179,19 +179,22 @@ class NextFit:
         Of the budget, to spend on the fit.
     epsilon : float
         Epsilon of the fit alone, at the budget's delta.
+    average : int
+        Of so many of the last models, this fit included, average the predictions. It costs nothing.
 
     Examples
     --------
     >>> import dpboost
     >>> budget = dpboost.Budget(epsilon=1, delta=1e-6, periods=1)
     >>> print(budget.next_fit("2026 Q1", "2026 Q2"))
-    fit 2026 Q1, 2026 Q2 at 1/4 of the budget: epsilon 0.474985 by itself
+    fit 2026 Q1, 2026 Q2 at 1/4 of the budget: epsilon 0.471171 by itself
     """
 
     budget: Any
     periods: tuple[str, ...]
     fraction: Fraction
     epsilon: float
+    average: int
 
     def arguments(self, of_rows: Any = None) -> dict[str, Any]:
         """Return ``budget`` and ``fraction`` for ``fit``, or anything else that takes them.
@@ -212,10 +215,11 @@ class NextFit:
         return {"budget": window, "fraction": self.fraction}
 
     def __str__(self) -> str:
-        return (
+        line = (
             f"fit {', '.join(self.periods)} at {self.fraction} of the budget: "
             f"epsilon {self.epsilon:.6g} by itself"
         )
+        return line if self.average == 1 else f"{line}; average the last {self.average} models"
 
 
 class WindowedBudget:
@@ -416,18 +420,22 @@ class WindowedBudget:
         account = "pure" if accountant.privacy_measure == "epsilon" else "Gaussian"
         return account, granted.epsilon(granted.allowance, granted.least_delta)
 
-    def next_fit(self, *periods: str, window: int = WINDOW) -> NextFit:
+    def next_fit(self, *periods: str, window: int | None = None) -> NextFit:
         """Return what to fit now: which of the periods at hand, and at which fraction.
 
-        It is a new model of the last few periods, at the fraction that every later period can
-        afford as well: ``docs/howto/next-months-rows.md`` has the measured reasons.
+        It is a new model, at the fraction that every later period can afford as well. By default
+        it is of the last four periods, if they cost an individual no more than four fits on one
+        period each, and else of the newest one, of which the last four models are averaged.
+        ``docs/howto/next-months-rows.md`` has the measured reasons.
 
         Parameters
         ----------
         *periods : str
             Names of the periods whose rows are at hand, oldest first.
-        window : int, default=4
-            Most periods to fit. More of them have less noise; fewer follow a drift sooner.
+        window : int, optional
+            Most periods to fit. More of them have less noise; fewer follow a drift sooner. Four by
+            default under Gaussian noise if no one has rows in two periods, or if users are
+            protected, and one otherwise.
 
         Returns
         -------
@@ -465,10 +473,12 @@ class WindowedBudget:
         {'Gaussian': Fraction(1, 2)}
         """
         owner = "Budget.next_fit"
-        check_integer("window", owner, window, low=1)
         *older, newest = self.window(*periods).periods
         overlap = cast(Overlap, self._overlap)  # `window` has refused a budget without
         lines, name = self.lines, self._of_fit(Fraction(1))[0]
+        if window is None:
+            window = 1 if name == "pure" or overlap.several(_LAST) else _LAST
+        check_integer("window", owner, window, low=1)
         everywhere = [line for line in lines if not periods_of(line.part)[0]]
         fresh, left = (
             1 - spent(own, overlap, newest).get(name, Fraction(0)) for own in (everywhere, lines)
@@ -489,6 +499,7 @@ class WindowedBudget:
             periods=tuple(chosen),
             fraction=fraction,
             epsilon=self._of_fit(fraction)[1],
+            average=_LAST if window == 1 else 1,
         )
 
 

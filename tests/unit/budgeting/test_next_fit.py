@@ -68,6 +68,23 @@ def test_the_share_of_a_window_is_that_of_the_page():
     assert Overlap(most=2, of_users=False).lasting(2, "Gaussian") == Fraction(1, 6)
 
 
+@pytest.mark.parametrize(
+    ("periods", "terms", "window"),
+    [
+        (1, {}, 4),
+        (2, {"rows_per_user": 3}, 4),
+        (2, {}, 1),
+        (1, {"delta": 0}, 1),
+    ],
+    ids=str,
+)
+def test_several_periods_are_fitted_where_they_cost_no_more(periods, terms, window):
+    plan = opened(periods, **terms).next_fit(*QUARTERS)
+    assert plan.periods == tuple(QUARTERS[-window:])
+    assert plan.average * window == 4
+    assert ("average the last 4 models" in str(plan)) == (window == 1)
+
+
 def test_what_is_charged_to_everyone_leaves_less_for_each_fit():
     budget = opened()
     budget.reserve("for all rows", "mu squared", Fraction(1, 5))
