@@ -138,7 +138,7 @@ def methods_of(part: str, data: str) -> list[str]:
 
 
 class Life:
-    """The budget of one strategy, and the models that it has paid for."""
+    """The budget of one strategy, and the models of its fits."""
 
     def __init__(self, stream: Stream, epsilon: float, part: str, seed: int) -> None:
         self.stream, self.seed, self.part = stream, seed, part

@@ -256,7 +256,7 @@ def counted(results: Results, method: str, epsilon: float) -> tuple[int, int, in
 
 
 def finding(results: Results) -> str:
-    """Return on how many tables selection pays for itself."""
+    """Return on how many tables a selection beats the rules."""
     words = []
     for method in (HOLDOUT, REPEATS, PURE_REPEATS):
         for epsilon in dict.fromkeys(epsilon for _, epsilon, _ in _points(results)):
@@ -310,9 +310,9 @@ TUNING = Run(
     name="tuning",
     title="Private selection among settings, beside the rules of `best`",
     group=Group.ACCURACY,
-    description="Whether a private choice among six settings pays for itself: at the same total "
-    "epsilon, the rules of the recipe best beside a choice on a paid holdout and one with a random "
-    "number of candidates, on eight tables.",
+    description="Whether a private choice among six settings is worth its epsilon: at the same "
+    "total epsilon, the rules of the recipe best beside a choice on a paid holdout and one with a "
+    "random number of candidates, on eight tables.",
     plan=plan,
     body=body,
     finding=finding,
