@@ -18,7 +18,7 @@ MOST = {
     r"its last leaf release: (\d+) files": 15,
     r"stays, (\d+) climbs": 52,
     r"single tree: (\d+) files": 73,
-    r"evaluate: (\d+) files": 44,
+    r"evaluate: (\d+) files": 45,  # small tables are predicted here, too, not by LightGBM
 }
 
 
