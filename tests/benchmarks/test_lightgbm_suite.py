@@ -199,10 +199,12 @@ EXPECTED = {
 }
 
 
+@pytest.mark.nightly
 def test_every_test_is_sorted(rows):
     assert {test: row["verdict"] for test, row in rows.items()} == EXPECTED
 
 
+@pytest.mark.nightly
 def test_verdicts_say_why(rows):
     reason = {test.split("::")[-1]: row["reason"] for test, row in rows.items()}
     assert reason["test_on_purpose"] == "a module has its own name"
@@ -213,6 +215,7 @@ def test_verdicts_say_why(rows):
     assert rows["test_engine.py::test_on_purpose"]["line"] == LINE + '"another name"'
 
 
+@pytest.mark.nightly
 def test_the_page_counts_and_lists_what_is_wrong_or_unclassed(written, rows):
     page = (written / "lightgbm-suite.md").read_text(encoding="utf-8")
     assert "| test_engine.py | 3 | 1 | 1 | 2 | 1 | 1 | 1 | 3 |" in page
@@ -221,6 +224,7 @@ def test_the_page_counts_and_lists_what_is_wrong_or_unclassed(written, rows):
         assert all(f"* `{test}`: " in page.split(f"## {kind}")[1] for test in faults)
 
 
+@pytest.mark.nightly
 def test_what_nobody_has_read_is_an_entry_without_a_class(written, rows, tmp_path):
     path = written / "lightgbm-suite-unclassed.json"
     entries = json.loads(path.read_text(encoding="utf-8"))

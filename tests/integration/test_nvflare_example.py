@@ -135,6 +135,7 @@ def run(example, tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
 def test_its_model_is_that_of_one_process(example, run, tmp_path):
     controller = run(SITES)

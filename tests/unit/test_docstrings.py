@@ -69,7 +69,7 @@ def test_examples_run(name, tmp_path, monkeypatch):
     assert outcome.attempted > 0
 
 
-@pytest.mark.integration
+@pytest.mark.nightly
 def test_examples_on_spark_run(tmp_path):
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     from dpboost.spark.models import has_java

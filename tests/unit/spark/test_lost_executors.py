@@ -28,6 +28,7 @@ pytestmark = [
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.nightly
 def test_a_killed_executor_changes_nothing(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "tests.unit.spark.losing", str(tmp_path)],
