@@ -67,8 +67,8 @@ class Overlap:
     def lasting(self, window: int, account: str) -> Fraction:
         """Return the largest fraction of a fit on the last few periods, one fit for each period.
 
-        Two periods are together in as many windows as are left of one when they lie apart: of all
-        who have rows in so many periods, those in successive ones pay most squares.
+        Two periods that lie ``d`` apart are both in ``window - d`` fits, so that rows in successive
+        periods cost most where a fit costs the square of their number.
         """
         alone = self.most * window
         if self.of_users or account == "pure":

@@ -15,6 +15,7 @@ from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.boosting_queries import SumScale
+from dpboost.trees.leaf_boxes import leaf_boxes
 from dpboost.trees.random_partition import BINS, MAX_FEATURES, Partition
 from dpboost.trees.tree import Tree
 
@@ -100,18 +101,9 @@ def _partition(tree: Tree, n_bins: np.ndarray) -> Partition:
     # The cells of a leaf are all combinations of some bins of each feature. The first feature has
     # the smallest step, so that it is the last axis.
     table = np.empty(sizes[::-1], dtype=np.uint16)
-    open_nodes = [(0 if tree.n_nodes else ~0, [np.arange(size) for size in sizes])]
-    while open_nodes:
-        node, bins = open_nodes.pop()
-        if node < 0:
-            table[np.ix_(*bins[::-1])] = ~node
-            continue
-        row = int(np.searchsorted(features, tree.feature[node]))
-        own = bins[row]
-        words = tree.left_bins[node, own >> 6]
-        goes_left = ((words >> (own & 63).astype(np.uint64)) & np.uint64(1)) == 1
-        for child, kept in ((tree.left, own[goes_left]), (tree.right, own[~goes_left])):
-            open_nodes.append((int(child[node]), [*bins[:row], kept, *bins[row + 1 :]]))
+    boxes = leaf_boxes(tree.feature, tree.left_bins, tree.left, tree.right, n_bins)
+    for leaf in range(tree.n_leaves):
+        table[np.ix_(*(np.flatnonzero(boxes[f][leaf]) for f in features[::-1].tolist()))] = leaf
     return Partition(
         features=features,
         steps=steps,
