@@ -64,8 +64,8 @@ class Stream:
         ``read(seed)``: features and labels of each quarter.
     fixed : bool
         Whether all seeds have the same rows, of which each draws some for its fits.
-    files : mapping of str to str
-        Digests.
+    files : callable
+        ``files()``: digests of the published files.
     """
 
     schema: Schema
