@@ -151,8 +151,8 @@ def compact(
             "num_leaves, or keep the full model."
         )
     asked = {"n_trees": n_trees, "num_leaves": num_leaves, "max_error": max_error}
-    found = Booster(model_str=_text(source, fitting, small, error, asked))
-    if not check_constraints(found, *source.written):
+    found = Booster.of_written_text(_text(source, fitting, small, error, asked))
+    if any(source.written) and not check_constraints(found, *source.written):
         raise InvalidParameterError(
             "compact could not keep the constraints of this model. Keep the full model."
         )
@@ -197,7 +197,7 @@ class _Source:
 
     def check(self, n_leaves: int) -> None:
         """Refuse what is no sum of many trees."""
-        head, blocks, _ = text_parts(self.text)
+        head, blocks, _ = self.parts
         full = sum(int(n) for n in re.findall(r"^num_leaves=(\d+)$", self.text, re.MULTILINE))
         outputs = self.booster.num_model_per_iteration()
         if full <= n_leaves * outputs:
@@ -218,10 +218,15 @@ class _Source:
             return ReleasedFunction.of_ensemble(self.ensemble)
         return ReleasedFunction.of_text(self.text)
 
+    @cached_property
+    def parts(self) -> tuple[str, list[str], str]:
+        """Header, trees and footer of the text."""
+        return text_parts(self.text)
+
     @property
     def written(self) -> tuple[str | None, str | None]:
         """Directions and groups as the text has them."""
-        lines = dict(PARAMETER_LINE.findall(text_parts(self.text)[2]))
+        lines = dict(PARAMETER_LINE.findall(self.parts[2]))
         return lines.get("monotone_constraints"), lines.get("interaction_constraints")
 
 
@@ -364,7 +369,7 @@ def _text(
     asked: dict[str, Any],
 ) -> str:
     """Return the text of the small model: that of the full one with other trees."""
-    head, blocks, tail = text_parts(source.text)
+    head, blocks, tail = source.parts
     function = fitting.function
     starts = np.asarray(function.start)
     outputs = [[b for t in own for b in t.blocks(function)] for own in small]

@@ -55,27 +55,33 @@ def shares_of(
         else:
             shares.append(np.append(np.full(n_bins[feature], 1 / n_bins[feature]), 0.0))
     open_features = [f for f in range(len(n_bins)) if f not in masses]
+    boxes: dict[int, dict[int, NDArray[np.bool_]]] = {}  # by tree, which several features share
     for feature in open_features:
-        seen = _leaves_of(trees, n_bins, feature)
+        seen = _leaves_of(trees, n_bins, feature, boxes)
         if seen is not None:
             shares[feature] = _fitted(*seen)
     return shares
 
 
 def _leaves_of(
-    trees: Sequence[Tree], n_bins: NDArray[np.int32], feature: int
+    trees: Sequence[Tree],
+    n_bins: NDArray[np.int32],
+    feature: int,
+    boxes: dict[int, dict[int, NDArray[np.bool_]]],
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.int64]] | None:
     """Return the bins, the weights and the trees of the leaves of the trees of a feature."""
     reach: list[NDArray[np.bool_]] = []
     weight: list[NDArray[np.float64]] = []
     number: list[NDArray[np.int64]] = []
-    for tree in trees:
+    for place, tree in enumerate(trees):
         if tree.leaf_count is None or len(reach) == _MOST_TREES:
             continue
         if feature not in tree.feature or not tree.leaf_count.any():
             continue
-        boxes = leaf_boxes(tree.feature, tree.left_bins, tree.left, tree.right, n_bins)
-        reach.append(boxes[feature])
+        if place not in boxes:
+            nodes = tree.feature, tree.left_bins, tree.left, tree.right
+            boxes[place] = leaf_boxes(*nodes, n_bins)
+        reach.append(boxes[place][feature])
         weight.append(tree.leaf_count / tree.leaf_count.sum())
         number.append(np.full(tree.n_leaves, len(number)))
     if not reach:

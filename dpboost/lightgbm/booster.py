@@ -166,7 +166,12 @@ class Booster(LoadedBooster):
         InvalidParameterError
             As `model_text` does.
         """
-        return cls(model_str=_OwnText(model_text(ensemble, parameters=parameters)))
+        return cls.of_written_text(model_text(ensemble, parameters=parameters))
+
+    @classmethod
+    def of_written_text(cls, text: str) -> Booster:
+        """Return the Booster of a text that this package has written; it is not checked."""
+        return cls(model_str=_OwnText(text))
 
     # The decorator would hide the class from ``super()``.
     __class__ = property(lambda self: lightgbm.Booster)
