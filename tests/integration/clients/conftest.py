@@ -25,6 +25,7 @@ TASKS = {
         lambda value: np.digitize(value, [-0.5, 0.5]),
     ),
 }
+COMPACT = ("regression", "compact")
 MODELS = [
     (task, recipe)
     for task in TASKS
@@ -70,10 +71,17 @@ def fitted():
                 schema["categories"] = {3: list(range(N_CATEGORIES))}
             else:
                 schema["bounds"][3] = (-3, 3)
+            small = recipe == "compact"
             model = estimator(
-                epsilon=5, recipe=recipe, schema=schema, noise_seed=1, n_estimators=8, verbosity=0
+                epsilon=5,
+                recipe="best" if small else recipe,
+                schema=schema,
+                noise_seed=1,
+                n_estimators=100 if small else 8,
+                verbosity=0,
             ).fit(X, labels(np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) / 2))
-            text = model.booster_.model_to_string()
+            booster = model.compact(n_trees=8, num_leaves=7) if small else model.booster_
+            text = booster.model_to_string()
             made[key] = Case(task, text, lightgbm.Booster(model_str=text), model.ensemble_, X)
         return made[key]
 
@@ -93,6 +101,12 @@ def model(request):
 @pytest.fixture
 def case(model, kind, fitted):
     return fitted(*model, kind)
+
+
+@pytest.fixture(params=[*MODELS, COMPACT], ids="-".join)
+def any_case(request, kind, fitted):
+    """A full or compact model."""
+    return fitted(*request.param, kind)
 
 
 @pytest.fixture

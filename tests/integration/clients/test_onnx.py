@@ -11,15 +11,15 @@ onnxruntime = pytest.importorskip("onnxruntime", reason=f"onnxruntime is not ins
 pytestmark = pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
 
 
-def test_predictions_are_those_of_lightgbm_in_single_precision(case):
+def test_predictions_are_those_of_lightgbm_in_single_precision(any_case):
     """`convert_lightgbm(model.booster_)`: the same predictions in single precision"""
     # Thresholds are rounded to single precision as well: a value on the border of two bins may
     # change sides, so the rows of this test have none there but categories.
     from onnxmltools.convert.common.data_types import FloatTensorType
 
-    X = case.X.astype(np.float32)
+    X = any_case.X.astype(np.float32)
     graph = onnxmltools.convert_lightgbm(
-        case.booster,
+        any_case.booster,
         initial_types=[("rows", FloatTensorType([None, X.shape[1]]))],
         zipmap=False,
     )
@@ -29,8 +29,8 @@ def test_predictions_are_those_of_lightgbm_in_single_precision(case):
         graph.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     found = session.run(None, {"rows": X})[-1]
-    expected = case.booster.predict(X)
-    if case.task == "binary":
+    expected = any_case.booster.predict(X)
+    if any_case.task == "binary":
         found = found[:, 1]
     found = found.reshape(expected.shape)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)

@@ -169,6 +169,29 @@ def test_classes_are_carried_over(n_classes):
     assert np.abs(small.predict(X) - full).mean() < 0.1
 
 
+def test_several_quantiles_are_carried_over():
+    model = fitted(objective="quantile", alpha=[0.1, 0.5, 0.9], n_estimators=300)
+    X = rows(model)
+    small = np.sort(model.compact(**SMALL).predict(X), axis=1)
+    full = model.predict(X)
+    assert small.shape == full.shape == (len(X), 3)
+    assert (np.std(small - full, axis=0) < NEAR * np.std(full, axis=0)).all()
+
+
+def test_models_of_parties_are_carried_over():
+    X, y = table()
+    half = len(X) // 2
+    model = dpboost.federated.FederatedBoostingRegressor(
+        schema={**SCHEMA, "label_bounds": (-3, 7)}, verbosity=-1, epsilon=8.0, delta=1e-6
+    ).fit([(X[:half], y[:half]), (X[half:], y[half:])])
+    public = table(2000, seed=3)[0]
+    for small in (
+        dpboost.compact(model.booster_, **SMALL),
+        dpboost.compact(model.booster_, **SMALL, public_rows=public),
+    ):
+        assert error(model, small, conform(public, model.ensemble_.binner)) < NEAR
+
+
 def test_a_link_is_carried_over():
     y = np.exp(table()[1] / 3)
     model = fitted(dpboost.DPBoostRegressor, y, objective="poisson")
@@ -219,9 +242,6 @@ def test_what_cannot_be_carried_is_refused(model):
         model.compact(n_trees=10**6)
     with pytest.raises(InvalidParameterError, match="must be a fitted estimator"):
         dpboost.compact(3)
-    several = fitted(objective="quantile", alpha=[0.1, 0.9])
-    with pytest.raises(InvalidParameterError, match="could cross"):
-        several.compact(**SMALL)
     silent = fitted(recipe="dpboost", n_estimators=40, max_depth=6)
     if ReleasedFunction.of_text(silent.booster_.model_to_string()).shares is None:
         with pytest.raises(InvalidParameterError, match="public_rows="):

@@ -240,6 +240,14 @@ def test_partitions_without_rows_change_nothing(client):
     assert text(model) == expected
 
 
+def test_small_models_are_those_of_one_process(client):
+    given = {**GIVEN, "n_estimators": 60, "schema": DECLARED}
+    small = {"n_trees": 10, "num_leaves": 7}
+    model = DaskDPBoostRegressor(**given, client=client).fit(chunked(X, 2), chunked(Y, 2))
+    expected = DPBoostRegressor(**given).fit(X, Y).compact(**small).model_to_string()
+    assert model.compact(**small).model_to_string() == expected
+
+
 def test_predictions_of_collections_are_those_of_the_local_model(client):
     model = DaskDPBoostClassifier(schema={"classes": [0, 1, 2]}, **GIVEN, client=client)
     model.fit(chunked(X, 2), chunked(CLASSES, 2))
