@@ -41,7 +41,7 @@ MONTHS = "January|February|March|April|May|June|July|August|September|October|No
 NUMBER = r"\d[\d,]*(?:\.\d+)*(?:e-?\d+)?"
 NUMBERS = rf"{NUMBER}(?:(?:,| and| or| to|, and) {NUMBER})*"
 
-#: Not prose. Each is blanked, so that places in the text stay.
+#: Not prose, and code inside of sentences. Both are overwritten, so that places in the text stay.
 NO_PROSE = re.compile(
     r"^([`~:]{3,})[^\n]*\n.*?^\1[ \t]*$"  # blocks of code and of directives
     r"|(?<=\n\n)(?: {4}|\t)[^\n]*(?:\n(?: {4}|\t)[^\n]*)*"  # indented code
@@ -49,7 +49,7 @@ NO_PROSE = re.compile(
     r"|\$\$.+?\$\$|\$[^$]+\$|!\[[^\]]*\]|(?<=\])\([^)]*\)|<[^<>\n]*>|https?://\S+",
     re.MULTILINE | re.DOTALL,
 )
-CODE = re.compile(r"`[^`]*`")
+CODE = re.compile(r"`[^`\n]+`")
 NO_FIGURE = re.compile(
     rf"\b(?:{PARAMETERS})(?: =| of)? {NUMBERS}|\b(?:{NUMBERED}) [A-Z]?\.?{NUMBERS}"
     rf"|\b(?:{PROGRAMS}) {NUMBERS}|\b\d+\.\d+\.\d+\b"
@@ -72,12 +72,13 @@ class Statement(NamedTuple):
 def statements_of(text: str, page: str) -> Iterator[Statement]:
     """Yield the statements of the text of a page."""
     prose = NO_PROSE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    prose = CODE.sub(lambda found: "`" * len(found[0]), prose)
     start = 0
     for end in (*(found.end() for found in END.finditer(prose)), len(prose)):
         sentence = prose[start:end]
         first = end - len(sentence.lstrip())
         last = start + len(sentence.rstrip())
-        if FIGURE.search(NO_FIGURE.sub(" ", CODE.sub(" ", " ".join(sentence.split())))):
+        if FIGURE.search(NO_FIGURE.sub(" ", " ".join(sentence.split()))):
             line = text.count("\n", 0, first) + 1
             yield Statement(page, line, " ".join(text[first:last].split()))
         start = end
