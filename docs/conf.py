@@ -23,6 +23,7 @@ extensions = [
     "command_help",
     "parameter_table",
     "stacked_tables",
+    "breakable_names",
     "myst_parser",
     "sphinx_design",
     "sphinx.ext.autodoc",
@@ -34,6 +35,8 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/*.ipynb"]
 templates_path = ["_templates"]
 nitpicky = False
+# Tables and messages quote code, which has straight quotes.
+smartquotes = False
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
