@@ -1,4 +1,4 @@
-"""What a result shows of itself: a table as text and in a notebook, a data frame, axes."""
+"""Displays of results: text and HTML tables, data frames, and axes."""
 
 from __future__ import annotations
 

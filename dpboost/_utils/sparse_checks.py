@@ -1,4 +1,4 @@
-"""Sparse matrices are checked before compiled code, SciPy's or ours, trusts their indices."""
+"""Checks of the indices of sparse matrices before compiled code uses them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Audits of what others bring: any estimator from outside, any recipe or loss by replay.
+"""Audits of custom code: any estimator as a black box, any recipe or loss by replay.
 
-``docs/auditing-your-own.md`` tells how to use them.
+See ``docs/auditing-your-own.md``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ N_ALIKE = 60
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OutsidePair:
-    """A table of which one row comes or goes, or changes.
+    """A table and a neighbor with one row added, removed or changed.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ Fit = Callable[[Any, Any], "Mapping[str, Any] | None"]
 
 @dataclass(frozen=True, kw_only=True)
 class EntryLoss:
-    """What one release tells.
+    """Privacy loss of one release.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Read the output of a run of the audit: ``python -m dpboost.audit.record``.
 
-In the sources this takes the lines of ``benchmarks/results/audit.txt`` into the package, where
-certificates find them; what they say was never typed in.
+In the sources this copies the lines of ``benchmarks/results/audit.txt`` into the package, where
+certificates read them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everything that a fit lets out of its process, and does to the world around it."""
+"""All output and side effects of a fit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MakeEstimator = Callable[[], Any]
 
 
 class _Listener(logging.Handler):
-    """Keeps the text of all log records."""
+    """Collects the text of all log records."""
 
     def __init__(self) -> None:
         super().__init__(level=logging.NOTSET)

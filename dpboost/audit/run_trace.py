@@ -1,7 +1,7 @@
-"""A fit that is written down, and the same fit on another table with its outcomes forced.
+"""Recording of a fit, and its replay on another table with forced outcomes.
 
-The ledger says what was released, the kernels say what was really drawn: the auditor listens at
-both ends and believes neither the mechanism objects nor the ledger.
+The auditor records the releases at the ledger and the draws at the kernels, and trusts neither the
+mechanism objects nor the ledger.
 """
 
 from __future__ import annotations
