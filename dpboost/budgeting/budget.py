@@ -729,7 +729,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DisjointTable:
-    """A budget for one of several tables that share no row; made by `Budget.disjoint`."""
+    """A budget for one of several disjoint tables; created by `Budget.disjoint`."""
 
     budget: Budget
     table: str

@@ -1,4 +1,4 @@
-"""What a budget shows of itself: its lines as text, table, data frame and bars."""
+"""Displays of a budget: its lines as text, table, data frame and bars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBERS = frozenset({1})
 
 
 class ShownBudget:
-    """The displays of a `Budget`, which reads its lines and accounts."""
+    """Mixin of `Budget` for its displays."""
 
     epsilon: Any
     delta: Any

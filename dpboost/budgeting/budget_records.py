@@ -1,4 +1,4 @@
-"""The lines of a budget, in memory or in a file that is written before anything is drawn."""
+"""The lines of a budget, in memory or in a file that is written before each draw."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TABLES = "tables"
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetLine:
-    """One fit in the records.
+    """One line of the records, for one fit.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _total(charges: Sequence[tuple[Part, Fraction]]) -> Fraction:
 
 
 class BudgetRecords:
-    """The lines of a budget. Memory is what is on disk, where a file is attached."""
+    """The lines of a budget; equal to the content of the attached file, if any."""
 
     def __init__(self) -> None:
         self.lines: list[BudgetLine] = []

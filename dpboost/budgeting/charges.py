@@ -1,4 +1,4 @@
-"""What others release of the same rows, in the unit of an account of a budget.
+"""Charges for releases of other libraries from the same rows.
 
 Proof: docs/proofs/charges.md.
 """
@@ -28,7 +28,7 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """What a release guarantees, so many times.
+    """The guarantee of a release, and how often it is repeated.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def guarantees_of(event: Any) -> tuple[Guarantee, ...]:
 
 
 class ChargedBudget:
-    """What a budget can do for other libraries; a base of `Budget`, which has the rest."""
+    """Mixin of `Budget` for releases of other libraries."""
 
     _overlap: Overlap | None
     _accounts: Any

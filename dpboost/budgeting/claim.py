@@ -1,4 +1,4 @@
-"""What a fit asks of a budget: a fraction, for its rows, recorded before its first draw.
+"""The reservation of a fit: a fraction of a budget, recorded before the first draw.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -37,7 +37,7 @@ SMALLEST_PART = Fraction(1, 10**6)
 
 @dataclass(kw_only=True, eq=False)
 class Holdout:
-    """What a fit holds out.
+    """The held-out rows of a fit.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Holdout:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Claim:
-    """What a fit asks of a budget.
+    """The reservation of a fit in a budget.
 
     Parameters
     ----------

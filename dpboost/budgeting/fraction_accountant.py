@@ -1,4 +1,4 @@
-"""Accounting for a fit that may spend a part of one of the accounts of a budget.
+"""Accounting of a fit that uses a fraction of one account of a budget.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -14,10 +14,10 @@ from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost
 
 @dataclass(frozen=True, kw_only=True)
 class FractionAccountant(DerivedAccountant):
-    """An accountant with a fixed part of what another one may spend.
+    """An accountant with a fixed fraction of the capacity of another one.
 
-    The parts of all fits of an account add up to at most 1 for any row, hence so do their costs,
-    what they take of the lattice's limit, and what their stability histograms take of delta.
+    The fractions of all fits of an account add up to at most 1 for any row. Therefore so do their
+    charges, their lattice errors, and the delta of their stability histograms.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Budgets whose ``with`` block is running, and what the fits of a process spend outside of them.
+"""Budgets with an active ``with`` block, and fits outside of them.
 
-Whether two tables share rows cannot be seen without a look at their cells. They may if they are
-one object, or have columns of the same names and types, all of which is public.
+Only the cells show whether two tables share rows. Two tables are assumed to share rows if they are
+one object, or have columns of the same names and types; both are public.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class BudgetWarning(PrivacyWarning):
 
 
 class BudgetCarrier:
-    """What is pickled with the names of the budgets that are open; comes first in the bases.
+    """An object that is pickled with the open budgets' identifiers; the first base class.
 
-    Workers may have been started before the block, so that what is sent to them has to say it. The
-    names stay with clones that are made there, and with what is sent on or stored.
+    Workers may have started before the block, so the objects that are sent to them carry the
+    identifiers. Clones and further pickles keep them.
     """
 
     def __getstate__(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class BudgetCarrier:
 
 
 class CarryingEstimator(BudgetCarrier):
-    """An estimator whose clones carry the names as well, since workers clone what they are sent."""
+    """An estimator whose clones carry the identifiers as well, since workers clone estimators."""
 
     def __sklearn_clone__(self) -> Any:
         """Return a clone of the parameters, with the names of the budgets."""
@@ -205,12 +205,12 @@ def warn_of_known(what: str, belongs: Sequence[Any]) -> None:
 
 
 class EpsilonSumWarning(PrivacyWarning):
-    """Several fits to rows that may be the same are in no budget: their epsilons add up."""
+    """Several fits to possibly equal rows use no budget, so their epsilons add up."""
 
 
 @dataclass(kw_only=True, eq=False)
 class _Table:
-    """A table by its columns, or as an object, and what fits have spent on it."""
+    """A table, by its columns or as an object, and the epsilons of the fits on it."""
 
     keys: set[Hashable] = field(default_factory=set)
     objects: list[Any] = field(default_factory=list)

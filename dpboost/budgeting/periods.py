@@ -1,4 +1,4 @@
-"""What rows in several periods have paid: the largest sum over all who may be in a table.
+"""Charges of individuals with rows in several periods: the largest possible sum.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -25,7 +25,7 @@ Sums = Mapping[frozenset[str], Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """In how many periods someone may have rows, and what these cost a fit that reads several.
+    """The maximum number of periods of an individual, and the factor for fits on several periods.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def most_paid(sums: Sums, overlap: Overlap, account: str, including: str | None 
 
 
 class _Search:
-    """Sets of periods, in integers: parts of the common denominator of what was recorded."""
+    """A search over sets of periods, with charges as integers over a common denominator."""
 
     def __init__(
         self, windows: list[tuple[frozenset[str], Fraction]], overlap: Overlap, account: str

@@ -1,4 +1,4 @@
-"""Pictures of a guarantee: where a budget goes, and what each epsilon may reach."""
+"""Plots of budgets and of forecasts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which search of scikit-learn makes a clone, how many models it fits, and at what epsilon.
+"""Detection of scikit-learn searches: the number of fits, and the epsilon of each.
 
-All numbers are those that the user gives: candidates, folds, columns. Where a splitter or a search
-takes one from the number of rows, there is none.
+All numbers are given by the user: candidates, folds, columns. There is none if a splitter or a
+search derives a number from the number of rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Fits = Counter[float] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """A function of scikit-learn that fits clones of an estimator to parts of the same rows.
+    """A scikit-learn function that fits clones of an estimator to subsets of the same rows.
 
     Parameters
     ----------

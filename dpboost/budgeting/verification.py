@@ -1,6 +1,6 @@
-"""Whether the claim of a certificate follows from the releases that it lists.
+"""Verification that the claim of a certificate follows from its list of releases.
 
-The library computes it again by its own accountants. ``checker/check_certificate.py`` does the same
+The library recomputes it with its accountants. ``checker/check_certificate.py`` does the same
 without the library.
 """
 

@@ -1,4 +1,4 @@
-"""Budgets whose rows come in periods: which of them a fit reads, and what each has left.
+"""Budgets of rows in periods: the periods that a fit reads, and the remaining budget of each.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Window:
-    """A budget for fits that read the rows of some periods; made by `Budget.window`.
+    """A budget for fits that read the rows of some periods; created by `Budget.window`.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetForecast:
-    """The number of new periods that a budget covers; made by `Budget.forecast`.
+    """The number of new periods that a budget covers; created by `Budget.forecast`.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class BudgetForecast:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NextFit:
-    """What to fit to the newest periods; made by `Budget.next_fit`.
+    """The next fit to the newest periods; created by `Budget.next_fit`.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class NextFit:
 
 
 class WindowedBudget:
-    """What a budget can do with periods; a base of `Budget`, which has the rest."""
+    """Mixin of `Budget` for periods."""
 
     _overlap: Overlap | None
     _accounts: Any

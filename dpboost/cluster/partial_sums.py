@@ -1,4 +1,4 @@
-"""Sums over some of the partitions, each counted once."""
+"""Sums over a subset of the partitions, each counted once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answer: TypeAlias = "NDArray[np.int64] | list[Counter[Any]]"
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Partial:
-    """The sum of the answers of some partitions.
+    """The sum of the results of some partitions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a worker makes of a partition: rows that questions and orders know."""
+"""Reading of a partition on a worker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OTHER_ROWS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Part:
-    """One partition as the collections give it.
+    """One partition of the collections.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Fingerprint:
-    """Keyed hashes of the rows of a partition; they mean nothing to anyone who has not the key.
+    """Keyed hashes of the rows of a partition; meaningless without the key.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PartFacts:
-    """What the client learns of a partition before anything is released; private.
+    """Facts about a partition that the client has before the first release; private.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class PartFacts:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Site:
-    """Which rows a partition is to hold.
+    """The rows that a partition keeps.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Site:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reader:
-    """How partitions are read; public but for the key.
+    """How partitions are read; public except for the key.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From what workers say of their partitions to a trained ensemble."""
+"""Fits to partitions on workers."""
 
 from __future__ import annotations
 

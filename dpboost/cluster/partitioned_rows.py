@@ -1,4 +1,4 @@
-"""A store of rows in partitions: orders are kept, and a partition that is lost hears them again."""
+"""A row store in partitions that replays its commands to lost partitions."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ ATTEMPTS = 10
 
 
 class FitFailedError(RuntimeError):
-    """Workers were lost faster than their partitions could be read again.
+    """Workers were lost faster than their partitions could be reloaded.
 
-    What the fit has released stays charged; there is no model.
+    The releases of the fit stay charged; there is no model.
     """
 
 
 class Question:
-    """A question as it is put to partitions, which know some of the orders before it.
+    """A query to partitions that may lack some of the earlier commands.
 
     Parameters
     ----------
@@ -87,10 +87,10 @@ class Question:
 
 
 class PartitionedRows(ABC):
-    """Rows in partitions on workers; it is trusted, so exact sums come to this process.
+    """Rows in partitions on workers; this process is trusted and receives exact sums.
 
-    All orders are kept, the released splits and leaves among them. Whatever partition is read
-    again receives all of them and answers the open question: nothing is released a second time.
+    All commands are kept, including released splits and leaves. A reloaded partition receives all
+    of them and answers the open query, so nothing is released a second time.
 
     Parameters
     ----------

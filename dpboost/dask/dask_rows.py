@@ -25,10 +25,10 @@ FAN_IN = 16
 class DaskRows(PartitionedRows):
     """Rows in partitions on Dask workers.
 
-    Before they are binned, rows are read again for each question, by one task a partition, and
-    dropped. Binned rows stay on their workers as `Cell` objects, which are results of Dask tasks:
-    those of a lost worker are computed again by Dask from their partition, and receive all commands
-    again. A question then is one task a worker, and one sum of integers.
+    Before binning, rows are read again for each query, by one task per partition, and dropped.
+    Binned rows remain on their workers as `Cell` objects, which are results of Dask tasks: Dask
+    recomputes those of a lost worker from their partition, and they receive all commands again. A
+    query is then one task per worker, and one sum of integers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Estimators for rows on a Dask cluster: ``lightgbm.dask``'s, with a guarantee."""
+"""Private estimators for Dask collections, with the interface of ``lightgbm.dask``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _CLIENT = """    client : distributed.Client or None, default=None
 
 
 class _DaskEstimator:
-    """What the two estimators share; comes before an estimator of this process in the bases."""
+    """Shared code of the Dask estimators; a base before the estimator of one process."""
 
     client: Client | None
     _local: type
@@ -184,7 +184,7 @@ class _DaskEstimator:
 
 
 class _DaskClassifier(_DaskEstimator):
-    """Probabilities on top, for the two classifiers."""
+    """Shared code of the two classifiers: probabilities."""
 
     def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
         """Predict class probabilities of collections.
@@ -202,7 +202,7 @@ class _DaskClassifier(_DaskEstimator):
 
 
 class DaskDPBoostRegressor(_DaskEstimator, DPBoostRegressor):
-    """The regressor of `dpboost`, on a cluster."""
+    """Differentially private gradient boosting for regression on a Dask cluster."""
 
     _local = DPBoostRegressor
 
@@ -212,7 +212,7 @@ class DaskDPBoostRegressor(_DaskEstimator, DPBoostRegressor):
 
 
 class DaskDPBoostClassifier(_DaskClassifier, DPBoostClassifier):
-    """The classifier of `dpboost`, on a cluster."""
+    """Differentially private gradient boosting for classification on a Dask cluster."""
 
     _local = DPBoostClassifier
 
@@ -222,7 +222,7 @@ class DaskDPBoostClassifier(_DaskClassifier, DPBoostClassifier):
 
 
 class DaskDPTreeRegressor(_DaskEstimator, DPTreeRegressor):
-    """The tree of numbers of `dpboost`, on a cluster."""
+    """Differentially private regression tree on a Dask cluster."""
 
     _local = DPTreeRegressor
 
@@ -232,7 +232,7 @@ class DaskDPTreeRegressor(_DaskEstimator, DPTreeRegressor):
 
 
 class DaskDPTreeClassifier(_DaskClassifier, DPTreeClassifier):
-    """The tree of classes of `dpboost`, on a cluster."""
+    """Differentially private classification tree on a Dask cluster."""
 
     _local = DPTreeClassifier
 

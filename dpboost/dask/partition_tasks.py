@@ -1,4 +1,4 @@
-"""The tasks that work with a partition on a Dask worker."""
+"""Dask tasks that read or query a partition."""
 
 from __future__ import annotations
 

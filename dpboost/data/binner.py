@@ -1,4 +1,4 @@
-"""The public map from raw values to bins, and back from bins to thresholds."""
+"""The public map from raw values to bins, and from bins to thresholds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _VALUES_A_THREAD = 1 << 15
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Binner:
-    """How every feature is cut into bins.
+    """The bins of every feature.
 
     Feature ``f`` has ``n_bins[f]`` value bins, at most 255, and after them one bin for missing
     values, which a nominal feature also uses for categories without a bin. Values up to

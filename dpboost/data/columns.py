@@ -1,4 +1,4 @@
-"""Columns, arrays and other libraries' tables as the checked numbers that LightGBM sees."""
+"""Conversion of columns, arrays and other libraries' tables to checked numbers as in LightGBM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables for prediction, so that stock LightGBM reads the same numbers as the bins."""
+"""Conversion of tables for prediction, so that LightGBM reads the same numbers as the binner."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""From a table, and what is declared of it, to features, labels and users.
+"""Features, labels and users of a table by its declarations.
 
-One route for the command line and for Python: which columns are features, whose row each one is,
-and which cells are numbers says the data dictionary, never the cells.
+The command line and Python share this code. The data dictionary, never the cells, determines the
+features, the users, and which cells are numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpboost.schema.declared_types import label_column, typed
 
 @dataclass(frozen=True, kw_only=True)
 class Interface:
-    """What messages call the things that a user gives.
+    """Names of arguments in messages.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ PYTHON = Interface(
 
 
 class DeclaredRows(NamedTuple):
-    """A table by what is declared of it.
+    """A table, split by its declarations.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class DeclaredRows(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """What is publicly known about a table, and what its columns are for.
+    """Public declarations of a table, and the roles of its columns.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def frame_of(X: Any) -> Any:
 
 
 class DeclaredColumns:
-    """What a model knows of the columns of its tables by a data dictionary."""
+    """Mixin for models that know their columns from a data dictionary."""
 
     # That of the fit, where the schema was a data dictionary.
     _declaration: Declaration | None = None

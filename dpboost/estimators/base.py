@@ -1,4 +1,4 @@
-"""What the estimators share: a private fit, and the attributes that LightGBM's tools look for."""
+"""Shared code of the estimators: private fits, and the attributes that LightGBM's tools use."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class PrivateEstimator(
     PrivateScore, ModelPage, ExplainedModel, StockModel, LightGBMAttributes, BaseEstimator
 ):
-    """What the two estimators share; comes before LightGBM's class in the bases."""
+    """Shared code of the two estimators; a base before LightGBM's class."""
 
     _task: str
     # Where the fit is one of several under one budget: its share, and how many there are.

@@ -1,4 +1,4 @@
-"""``Booster(params, train_set)``: it receives its rounds one by one, and trains them together."""
+"""``Booster(params, train_set)``: rounds are requested one by one and trained together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OF_A_MODEL = ("_handle", "_network", "pandas_categorical")
 
 
 class _Rates:
-    """A callback that sets the learning rate of the rounds that have one of their own."""
+    """A callback that sets the learning rate of individual rounds."""
 
     before_iteration, order = True, 10
 
@@ -41,12 +41,12 @@ class _Rates:
 
 
 class BoosterSession(KeptBooster, trains=True):
-    """A Booster of a training set, whose rounds are added one by one.
+    """A Booster of a training set with single-round updates.
 
-    ``update`` announces one more round and trains nothing. All rounds are trained together, once,
-    at the first use of the model, so that there is one charge. Predictions and the model text use
-    the announced rounds. A metric trains ``num_iterations`` rounds, or LightGBM's 100 if only one
-    was announced, since more follow; each ``update`` then shows one more.
+    ``update`` requests one more round and trains nothing. All rounds are trained together at the
+    first use of the model, with one charge. Predictions and the model text use the requested
+    rounds. A metric trains ``num_iterations`` rounds, or LightGBM's default of 100 if only one was
+    requested, because more are expected; each ``update`` then makes one more round visible.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Estimators that replace LightGBM's: same names, same models, and a guarantee."""
+"""Private boosting estimators with the interface of LightGBM's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 
 
 class LGBMModel(PrivateEstimator, lightgbm.LGBMModel):
-    """What the two estimators have in common, for ``isinstance``; it cannot be made by itself."""
+    """Common base of the two estimators, for ``isinstance``; cannot be instantiated."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RefusedError(
@@ -35,7 +35,7 @@ class LGBMModel(PrivateEstimator, lightgbm.LGBMModel):
 
 
 class LGBMRanker:
-    """A name of LightGBM that refuses: rankings have no private training.
+    """Not supported; raises an error, because there is no private training of rankings.
 
     Raises
     ------
@@ -68,8 +68,8 @@ class LGBMRanker:
 class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
     """Differentially private gradient boosting for regression.
 
-    Replaces ``lightgbm.LGBMRegressor``: LightGBM's losses on labels inside public bounds, and a
-    fitted model that is a LightGBM model.
+    Drop-in replacement for ``lightgbm.LGBMRegressor``, with LightGBM's losses on labels inside
+    public bounds. The fitted model is a LightGBM model.
 
     Notes
     -----
@@ -232,12 +232,12 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
 
 
 class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
-    """Differentially private gradient boosting for two and more classes.
+    """Differentially private gradient boosting for classification.
 
-    Replaces ``lightgbm.LGBMClassifier``: logistic loss of two classes, softmax loss or a logistic
-    loss of each class against the rest of more, and a fitted model that is a LightGBM model.
-    ``classes_`` holds the declared, assumed or learned labels. The recipes ``dpboost``, ``para``
-    and ``seq`` are for two classes.
+    Drop-in replacement for ``lightgbm.LGBMClassifier``, with logistic loss for two classes, and
+    softmax or one-vs-rest loss for more. The fitted model is a LightGBM model. ``classes_``
+    contains the declared, assumed or estimated labels. The recipes ``dpboost``, ``para`` and
+    ``seq`` support two classes.
 
     Examples
     --------

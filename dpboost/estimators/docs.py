@@ -1,4 +1,4 @@
-"""Parts of the docstrings that the estimators of boosting share."""
+"""Shared parts of the docstrings of the boosting estimators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``fit`` takes beyond rows and labels, brought to the form that training reads."""
+"""Conversion of the arguments of ``fit`` other than rows and labels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Feval:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitOptions:
-    """Arguments of ``fit``, as the user gave them.
+    """Arguments of ``fit`` as given by the user.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a fit is asked for, checked before any row is looked at, and the rows it is given."""
+"""The request of a fit, checked before any row is read, and its rows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ OBJECTIVE_PARAMETERS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Asked:
-    """What a fit is asked for; public and checked, before any row is looked at.
+    """The request of a fit; public, and checked before any row is read.
 
     Parameters
     ----------

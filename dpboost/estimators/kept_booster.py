@@ -1,4 +1,4 @@
-"""The Booster of ``train(keep_training_booster=True)``: it evaluates rows that anyone may see."""
+"""The Booster of ``train(keep_training_booster=True)``, which evaluates public rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpboost.lightgbm.booster import Booster
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judge:
-    """What a Booster has to know to evaluate public rows.
+    """Settings for the evaluation of public rows by a Booster.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Training with a dict of parameters and a Dataset, as ``lightgbm.train`` does."""
+"""Private ``train`` with the interface of ``lightgbm.train``."""
 
 from __future__ import annotations
 
@@ -318,7 +318,7 @@ def listed(value: Any) -> list[Any]:
 
 
 class DatasetObjective:
-    """A custom objective of ``lightgbm.train``, ``function(preds, train_data)``, as ours.
+    """Adapter for a custom objective of ``lightgbm.train``, ``function(preds, train_data)``.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ class DatasetObjective:
 
 
 class _Labels:
-    """What a custom objective sees of a training set: the rows of this call."""
+    """The training set that a custom objective receives: the rows of this call."""
 
     def __init__(self, labels: NDArray[np.float64]) -> None:
         self._labels = labels

@@ -1,4 +1,4 @@
-"""The model in training, as callbacks see it."""
+"""The model in training that callbacks receive."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ FIXED = ("num_class", "boosting", "metric", "objective")
 
 
 class ResetWarning(ParameterWarning):
-    """What a script asks of some rounds does not happen, whatever the verbosity."""
+    """A callback requests a change that is not made; shown at every verbosity."""
 
     even_silent = True
 
 
 class TrainingBooster(Booster):
-    """A Booster of the rounds that are released so far.
+    """A Booster of the rounds released so far.
 
-    It is built when something asks for it, and again after another round;
-    attributes that LightGBM's own constructor would set are those of the built one.
+    It is built on first access, and again after another round. Attributes that LightGBM's
+    constructor would set are those of the built one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a released tree can do as an estimator: predictions, text, and what scikit-learn expects."""
+"""Shared code of single-tree estimators: predictions, text, and scikit-learn's interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One private decision tree, for when a model is to be read."""
+"""Estimators of one private decision tree, for interpretable models."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["DPTreeClassifier", "DPTreeRegressor"]
 
 
 class TrainedTree(TreeEstimator):
-    """A tree that is trained on rows of this process, or where a subclass says."""
+    """A tree that is trained on rows of this process, or on those of a subclass."""
 
     _task: str
     _recipes: Registry
@@ -191,12 +191,11 @@ class TrainedTree(TreeEstimator):
 
 
 class DPTreeClassifier(TreeClassifier, TrainedTree):
-    """Differentially private decision tree for two or more classes.
+    """Differentially private decision tree for classification.
 
-    The model is a LightGBM model of one tree, or of one tree for each class where there are more
-    than two. :meth:`export_text` prints it. It takes the same tables, weights, users and budgets
-    as boosting. ``DPBoostClassifier(n_estimators=1)`` trains a tree of gradients instead of one of
-    class counts.
+    The model is a LightGBM model with one tree, or one tree per class for more than two classes.
+    :meth:`export_text` prints it. Tables, weights, users and budgets are as in boosting.
+    ``DPBoostClassifier(n_estimators=1)`` fits a tree to gradients instead of class counts.
 
     Parameters
     ----------
@@ -375,11 +374,11 @@ target_error_, min_gain_, threshold_draws_, prune_, min_rows_, bounds_share_
 
 
 class DPTreeRegressor(TreeRegressor, TrainedTree):
-    """Differentially private decision tree for numbers.
+    """Differentially private decision tree for regression.
 
-    The model is a LightGBM model of one tree; :meth:`export_text` prints it. Labels are clipped
-    to their bounds. Splits are chosen by how much they reduce the variance, as in boosting. Leaves
-    release the sum of their labels and the number of their rows.
+    The model is a LightGBM model with one tree; :meth:`export_text` prints it. Labels are clipped
+    to their bounds. Splits are chosen by variance reduction, as in boosting. Leaves release the sum
+    of their labels and the number of their rows.
 
     Parameters
     ----------

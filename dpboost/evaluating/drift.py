@@ -1,4 +1,4 @@
-"""Whether other rows look like those of before: noisy histograms of the bins of a model."""
+"""Drift of features, from noisy histograms of the bins of a model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEAST_ROWS = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureDrift:
-    """How far the rows of two months differ in one feature.
+    """The difference of two tables in one feature.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class FeatureDrift:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureHistograms:
-    """Released numbers of rows by bin of each feature; made by `feature_histograms`.
+    """Released numbers of rows by bin of each feature; created by `feature_histograms`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Metrics of a released model on private rows, as one charge on a budget."""
+"""Metrics of a released model on private rows, with one charge on a budget."""
 
 from __future__ import annotations
 

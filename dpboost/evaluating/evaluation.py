@@ -1,4 +1,4 @@
-"""What `evaluate` returns: released figures, curves and their plots."""
+"""The result of `evaluate`: released metrics, curves and their plots."""
 
 from __future__ import annotations
 

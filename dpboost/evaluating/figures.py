@@ -1,4 +1,4 @@
-"""A released number and the interval around it."""
+"""A released estimate with its confidence interval."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Parts = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A metric of the rows that are evaluated, as far as noise lets it be known.
+    """A noisy estimate of a metric of the evaluated rows, with its confidence interval.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""An estimator that explains itself, after its fit, without a row."""
+"""Methods of fitted estimators that explain the model without rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROWS_AT_ONCE = 8192
 
 
 class ExplainedModel(DeclaredColumns):
-    """What an estimator of boosting says of its model; comes before LightGBM's class."""
+    """Mixin that explains a boosting model; a base before LightGBM's class."""
 
     ensemble_: Ensemble
     booster_: Any

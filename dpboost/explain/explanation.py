@@ -1,4 +1,4 @@
-"""A model as a sum of shapes, each with the error that the known noise leaves to it."""
+"""A model as a sum of feature effects, each with its error from the known noise."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Shape:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PairShape:
-    """What two features do together beyond what each does alone.
+    """The interaction effect of two features on the raw score.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class PairShape:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Explanation:
-    """A model as intercept, shapes and pairs, by falling importance; triples are what is left.
+    """A model as intercept, shapes and pairs, by decreasing importance; triples are the remainder.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How released rows are spread over the bins of every feature."""
+"""The released distribution of rows over the bins of every feature."""
 
 from __future__ import annotations
 

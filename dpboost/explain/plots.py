@@ -1,6 +1,6 @@
-"""LightGBM's plots, and plots of shapes with the errors that the noise leaves to them.
+"""LightGBM's plots, and plots of feature effects with their errors from noise.
 
-They draw released models and metrics of public rows.
+They use released models and metrics of public rows only.
 """
 
 from __future__ import annotations

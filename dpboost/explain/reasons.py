@@ -1,4 +1,4 @@
-"""Why a prediction is what it is: the largest contributions, each with its error."""
+"""Reasons of a prediction: the largest contributions, each with its error."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Cross-validation over parties: a fit for each fold and one evaluation, under one budget.
 
-Each party deals its rows by secret random assignment of its own. A row takes part in all fits but
-that of its fold and is evaluated by the model of that one, so that what it takes part in costs the
-budget, whatever its fold. All of it is one session.
+Each party assigns its rows to folds by a secret random draw. A row takes part in all fits except
+that of its fold, and the model of that fold is evaluated on it, so every row uses the same budget.
+All fits and the evaluation are one session.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Estimators whose rows lie with parties: fitted models are LightGBM models all the same."""
+"""Estimators for rows of several parties; fitted models are LightGBM models."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ bagging_fraction : optional
 
 
 class _FederatedEstimator(BaseEstimator):
-    """What the two estimators share; comes before the estimator for one table in the bases."""
+    """Shared code of the two estimators; a base before the estimator for one table."""
 
     _task: str
 
@@ -335,7 +335,7 @@ class _FederatedEstimator(BaseEstimator):
 
 
 class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):
-    """Differentially private boosting for classes, over parties that keep their rows.
+    """Differentially private gradient boosting for classification on rows of several parties.
 
     Examples
     --------
@@ -354,7 +354,7 @@ class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):
 
 
 class FederatedBoostingRegressor(_FederatedEstimator, DPBoostRegressor):
-    """Differentially private regression by boosting, over parties that keep their rows.
+    """Differentially private gradient boosting for regression on rows of several parties.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who coordinates a session, and what users get of it: estimators, figures, cross-validations."""
+"""The coordinator of a session and its results: estimators, metrics, cross-validations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpboost.recipes import ALGORITHMS
 
 
 class Coordinator:
-    """Adds what parties send, and has the model in the end. It needs no rows and no trust in it.
+    """Add the messages of parties and return the model; needs no rows and need not be trusted.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one boosting loop: ensembles in sequence, rounds on disjoint rows inside each.
+"""The boosting loop: ensembles in sequence, with rounds on disjoint rows inside each.
 
 Proof: docs/proofs/composition.md.
 """
@@ -31,7 +31,7 @@ from dpboost.trees.tree import Tree
 
 
 class RoundLearner(Protocol):
-    """Learns the trees of one round through the gate."""
+    """Learn the trees of one round through the privacy gate."""
 
     def learn(
         self,
@@ -61,7 +61,7 @@ class RoundLearner(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class BoostingLoop:
-    """Strategies of a boosting run; one object serves every recipe.
+    """Strategies of a boosting run, for every recipe.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class BoostingLoop:
 
 
 class TrainingRows:
-    """What the boosting loop knows of the rows: where to ask, and what is public about them.
+    """The handle of the rows for the boosting loop, and their public metadata.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class TrainingRows:
 
 
 class TreeRows:
-    """The rows of one round; what it hands out is Sensitive.
+    """The rows of one round; returns Sensitive values.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ class TreeRows:
 
 
 class TreesInOrder(Protocol):
-    """Brings sums of released trees into order: post-processing."""
+    """Post-processing that makes sums of released trees monotone."""
 
     def stops(self, n_rounds: int) -> frozenset[int]:
         """Return the numbers of rounds after which this is done on the way."""
@@ -337,7 +337,7 @@ class TreesInOrder(Protocol):
 
 @dataclass(kw_only=True, eq=False)
 class OrderOfSums:
-    """Corrects the scores of the rows on the way, and writes the trees of the model.
+    """Correct the scores of the rows during training, and write the trees of the model.
 
     Proof: docs/proofs/constraints.md.
 
@@ -399,7 +399,7 @@ _COIN_UNITS = 2**16
 
 @dataclass(frozen=True, kw_only=True)
 class EnsemblePlan:
-    """Trees that are grown side by side on disjoint rows.
+    """Trees that are grown on disjoint rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Leaves in the order that monotone constraints ask for: exact projection of released values."""
+"""Monotone constraints: exact projection of released leaf values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check_ordered(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MonotoneLeaves:
-    """Bring the leaves of every tree into order.
+    """Project the leaves of every tree onto the monotone constraints.
 
     A leaf is a box of bins. Of two leaves the values must be in order where some row of the one
     can become a row of the other by a step of constrained features alone, each in its direction

@@ -1,4 +1,4 @@
-"""Rounds of random partitions: free structure, one noisy vector of leaf sums."""
+"""Rounds of random partitions: a public structure, and one noisy vector of leaf sums."""
 
 from __future__ import annotations
 

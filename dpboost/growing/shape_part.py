@@ -1,4 +1,4 @@
-"""What one or two features do together, on a table of their bins, and how it is put into order."""
+"""The effect of one or two features on a table of their bins, and its monotone projection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SWEEPS = 4
 
 @dataclass(kw_only=True, eq=False)
 class ShapePart:
-    """What one or two features do, on a table of their bins; missing bins come last.
+    """The effect of one or two features on a table of their bins; missing bins are last.
 
     Proof: docs/proofs/constraints.md.
 

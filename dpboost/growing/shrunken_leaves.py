@@ -1,4 +1,4 @@
-"""Leaves and gains of splits from noisy sums: Newton steps, shrunk by noise, LightGBM's rules."""
+"""Leaf values and split gains from noisy sums: Newton steps, shrinkage, LightGBM's rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpboost.trees.tree import Tree
 
 @dataclass(frozen=True, kw_only=True)
 class ShrunkenLeaf:
-    """Newton steps from noisy sums, shrunk towards zero by what is known of their noise.
+    """Newton steps from noisy sums, shrunk towards zero by their known noise.
 
     With denominator ``h = max(H, 0) + lambda`` the raw step ``-G / h`` carries noise of variance
     ``(s / h)**2``, where ``s`` is the standard deviation of the noise of ``G``. Multiplied by
@@ -93,7 +93,7 @@ class ShrunkenLeaf:
 
 @dataclass(frozen=True, kw_only=True)
 class LeafRules:
-    """Steps of leaves that lean on the nodes above them.
+    """Leaf steps with rules that depend on the parent nodes.
 
     Proof: docs/proofs/constraints.md.
 

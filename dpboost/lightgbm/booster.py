@@ -1,4 +1,4 @@
-"""LightGBM's Booster that keeps the privacy report of a model."""
+"""A LightGBM Booster that keeps the privacy report of a model."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ if hasattr(os, "register_at_fork"):
 
 
 class _OwnText(str):
-    """A text that `model_text` has just written: what it writes passes the check."""
+    """A text that `model_text` has written, which needs no check."""
 
     __slots__ = ()
 
 
 class Booster(LoadedBooster):
-    """A released model: predicts, explains and saves like LightGBM.
+    """A released model with LightGBM's methods to predict, explain and save.
 
-    The privacy report travels with the model as one line of its text, which LightGBM ignores
-    when it loads and drops when it saves; this class puts it back. A saved file loads in any
+    The privacy report is one line of the model text. LightGBM ignores the line when it loads a
+    model and drops it when it saves one; this class restores it. A saved file loads in any
     LightGBM 4.
 
     Parameters
@@ -434,7 +434,7 @@ class Booster(LoadedBooster):
 
 
 class ModelFileError(LightGBMError, FileNotFoundError):
-    """There is no file of a model: LightGBM's error, and Python's."""
+    """A model file does not exist: LightGBM's error, and Python's."""
 
 
 def _text_of(path: Path) -> str:

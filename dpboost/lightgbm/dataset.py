@@ -1,4 +1,4 @@
-"""Rows and all that belongs to them, as ``train`` and ``cv`` take them."""
+"""The Dataset for ``train`` and ``cv``."""
 
 from __future__ import annotations
 

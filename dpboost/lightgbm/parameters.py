@@ -1,8 +1,8 @@
-"""Parameters under any name that LightGBM knows, and what becomes of them.
+"""Resolution of LightGBM's parameters and aliases.
 
 Privacy
 -------
-Parameters are public. No decision here looks at a row.
+Parameters are public. This module reads no rows.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _SWITCHES = {"true": True, "+": True, "false": False, "-": False}
 
 
 class ParameterWarning(UserWarning):
-    """A parameter has no effect here, or another one than its user may expect."""
+    """A parameter has no effect, or a different effect than in LightGBM."""
 
 
 @lru_cache(maxsize=1)
@@ -206,7 +206,7 @@ def nearest_names(name: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """Parameters by their meaning.
+    """Parameters by their canonical names.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The server: reports in, sums of constant size, a model out."""
+"""The server: sums reports in constant memory and returns a model."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _BYTES = bytes | bytearray | memoryview
 
 
 class LPDTAggregator:
-    """Adds up the reports of one collection.
+    """Aggregate the reports of one collection.
 
-    It holds one sum for each cell and level, however many reports come. It can be pickled, to go
-    on after a restart or to be merged elsewhere.
+    It keeps one sum for each cell and level, independently of the number of reports. It can be
+    pickled, to resume after a restart or to be merged elsewhere.
 
     Parameters
     ----------

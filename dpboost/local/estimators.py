@@ -1,4 +1,4 @@
-"""Estimators that play devices and server in one process."""
+"""Estimators that simulate devices and server in one process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BYTES_AT_ONCE = 1 << 25
 
 
 class _LPDT(CarryingEstimator, BaseEstimator):
-    """What the two estimators share."""
+    """Shared code of the two estimators."""
 
     def _fit(self, X: Any, y: Any, X_public: Any, y_public: Any, classes: Any) -> None:
         """Grow the partition on public rows, then report every private row and add it up."""
@@ -117,7 +117,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
 
     Public rows grow the tree. Every private row then sends one randomized report of its cell and
     its label, and the sums of the reports give the leaf values. Decision Tree for Locally Private
-    Estimation with Public Data (LPDT); here all devices and the server are played in one process.
+    Estimation with Public Data (LPDT); all devices and the server are simulated in one process.
     For a real collection see `LPDTPartition`, `MemoizedReports` and `LPDTAggregator`.
 
     Parameters
@@ -252,7 +252,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
 class LPDTClassifier(ClassifierMixin, _LPDT):
     """Locally private decision tree for two or more classes, shaped by public rows.
 
-    As `LPDTRegressor`, with the pair of cell and class for what a report tells.
+    As `LPDTRegressor`, with reports of the pair of cell and class.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Frequency oracles: symbols in, reports out, unbiased counts of the symbols.
+"""Frequency oracles: randomized reports of symbols, and unbiased counts of the symbols.
 
 Proof: docs/proofs/local-reports.md.
 """

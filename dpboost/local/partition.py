@@ -1,4 +1,4 @@
-"""The public partition: what the server sends to every device before anything is collected."""
+"""The public partition that the server sends to every device before a collection."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _DEEPEST = 12
 class LPDTPartition:
     """A tree over public bins, grown on public rows alone, and the scale of the labels.
 
-    Made by `from_public`; a device gets it as JSON text.
+    Created by `from_public`; devices receive it as JSON text.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
-"""Cross-validation as one private mechanism.
+"""Private cross-validation.
 
-Each row draws its fold by a secret draw, so that a fold is no one's choice and tells nothing.
-A row takes part in all fits but that of its own fold, hence of ``nfold`` fits at most
-``nfold - 1`` add up for it, and in the metric of one fold, hence those of the folds do not add
-up. Nine tenths of the budget go to the fits, one tenth to the metrics; where metrics are computed
-on public rows, they cost nothing and the fits get everything.
+A secret draw assigns each row to a fold, independently of the data. A row takes part in all fits
+except that of its fold, so at most ``nfold - 1`` of the ``nfold`` fits add up for it; it takes part
+in the metric of one fold, so the metrics of the folds do not add up. The fits use nine tenths of
+the budget and the metrics one tenth. Metrics on public rows are free, and the fits then use the
+whole budget.
 
-Paid metrics are those of ``dpboost.evaluate``, by its releases, with folds as groups: all metrics
-of a round together cost one charge. They are released of a few rounds, after the last one, and the
-rounds between repeat them: the fewer, the less noise. On public rows there are those of each round.
+Private metrics are those of ``dpboost.evaluate`` with folds as groups: all metrics of a round are
+one charge. They are released for a few rounds, after the last one, because fewer releases have less
+noise; the rounds between repeat them. Metrics on public rows are computed for each round.
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ METRIC_ROUNDS = 5
 
 
 class CVResults(dict[str, Any]):
-    """What ``cv`` returns: LightGBM's dict, with the report of the whole.
+    """The result of ``cv``: LightGBM's dict, with the report of all fits and metrics.
 
-    ``privacy_report`` is of all fits and metrics together; each model holds its own. Over parties
-    ``party_reports`` are theirs. ``transcript`` is that of all fits and metrics, for
-    `dpboost.replay`.
+    ``privacy_report`` covers all fits and metrics together; each model has a separate report. In a
+    federated cross-validation ``party_reports`` has one for each party. ``transcript`` contains all
+    fits and metrics, for `dpboost.replay`.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def cv(
 
 
 class _Run:
-    """One cross-validation, from the coins to the results."""
+    """One cross-validation, from the random assignment to the results."""
 
     metric_rounds: int | str
     of_training = False

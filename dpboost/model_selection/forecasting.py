@@ -1,4 +1,4 @@
-"""Accuracy of a private model, estimated from public rows before a private row is read."""
+"""Forecast of the accuracy of a private model, without private rows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ DEVIATIONS = 1.644854
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What `forecast` expects of a fit, for each epsilon.
+    """The expected accuracy of a fit for each epsilon; returned by `forecast`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a guarantee means, of a pair of numbers or of a fit that is planned."""
+"""Explanation of a guarantee, or of a planned fit, without rows."""
 
 from __future__ import annotations
 

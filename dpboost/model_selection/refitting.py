@@ -1,4 +1,4 @@
-"""New leaves for a released model: next month's rows on last month's structure."""
+"""New leaf values for a released model from new rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make a released model again from its transcript, without a row."""
+"""Replay of a transcript, without rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FUNCTIONS: dict[str, Any] = {
 
 
 class RowsInstead(Protocol):
-    """What a replay has where the rows of the call stood: of the same forms."""
+    """Substitutes of the same form for the rows of a recorded call."""
 
     def table(self, form: TableForm, labels: Any) -> Any:
         """Return rows of these columns and types; labels are for batches that bring them."""

@@ -1,4 +1,4 @@
-"""What scikit-learn's model selection needs to stay inside a budget: a scorer and secret folds."""
+"""A scorer and secret folds for scikit-learn's model selection under a budget."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def deal_folds(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateScorer:
-    """A scorer of scikit-learn that charges every score; made by `SecretKFold.scorer`.
+    """A scikit-learn scorer that charges every score; created by `SecretKFold.scorer`.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class PrivateScorer:
 
 
 class SecretKFold:
-    """Folds for scikit-learn: an independent secret draw assigns each row, or each user, to one.
+    """Secret folds for scikit-learn: an independent draw assigns each row, or each user.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A data holder: its rows, its own ledger, and its side of a session."""
+"""A data holder: its rows, its ledger, and its side of a session."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ class OwnRows:
 
 
 class _NoRows(Table):
-    """The table of a party that has the columns and no row."""
+    """A table with the columns of a party and no rows."""
 
     def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Go through no cells."""

@@ -1,4 +1,4 @@
-"""The coordinator's side: it adds the words of all parties modulo 2^64, and has no rows."""
+"""The coordinator's side: adds the words of all parties modulo 2^64, without rows."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from dpboost.privacy.remote import Draw
 class CoordinatorSession(Session):
     """The coordinator's side of a session.
 
-    It runs the same fit as the parties without any row: so it knows the terms of each step, names
-    the one at which a party differs, and has the model in the end.
+    It runs the same fit as the parties, without rows. Therefore it knows the terms of each step,
+    names the step at which a party differs, and has the model in the end.
     """
 
     def __init__(self, agreement: Agreement, hub: Hub, *, timeout: float = 600.0) -> None:

@@ -1,7 +1,6 @@
-"""What an agreement asks of the engine: its fit or evaluation, and what that promises against whom.
+"""The fit or evaluation of an agreement, and its guarantee against each kind of attacker.
 
-The rows may be anywhere: at a party of a session, nowhere at the coordinator, or, to compare with
-them, in one process that has all.
+A party has its rows, the coordinator has none, and a reference run in one process has all rows.
 """
 
 from __future__ import annotations
