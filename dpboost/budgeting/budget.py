@@ -62,7 +62,7 @@ def random_identity() -> str:
 
 
 class Budget(ShownBudget, WindowedBudget, ChargedBudget):
-    r"""One privacy budget for all fits and scores on a table, with a ledger of their charges.
+    r"""A privacy budget for all fits and scores on a table, with a ledger of their charges.
 
     ``model.fit(X, y, budget=budget, fraction=.6)`` takes a fraction of the budget; so does
     ``model.fit(X, y, fraction=.6)`` inside ``with Budget(...) as budget:``. The budget replaces

@@ -55,7 +55,7 @@ DECIDED_OF_NUMBERS = (
 
 
 class TreeEstimator(PrivateScore, ModelPage, DeclaredColumns):
-    """What a released tree can do; comes before scikit-learn's classes in the bases.
+    """Mixin for single-tree estimators; a base before scikit-learn's classes.
 
     Privacy
     -------

@@ -54,7 +54,7 @@ class RowsInstead(Protocol):
 
 
 class BlankRows:
-    """Rows that say nothing: zero or missing cells, and every public class once.
+    """Rows without information: zero or missing cells, and every public class once.
 
     Parameters
     ----------

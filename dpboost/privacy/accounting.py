@@ -1,10 +1,10 @@
-"""Accountants: what releases cost in one unit, and what a total means in (epsilon, delta).
+"""Accountants: charges of releases in one unit, and their conversion to (epsilon, delta).
 
 An accountant has no state: the ledger holds the totals. Costs are fractions that add up exactly,
 also when later budgets depend on earlier outputs (pure and concentrated privacy: Rogers et al.,
 NeurIPS 2016, Whitehouse et al., ICML 2023; Gaussian: Smith and Thakurta, COLT 2022). Capacities
-come out of floating-point searches, on the safe side of their rounding, and are rounded down.
-Other accountants derive from one: for several rows, or several fits, with the same releases.
+are computed in floating point with conservative rounding. Derived accountants cover several rows,
+or several fits, with the same releases.
 Proofs: docs/proofs/accountants.md and docs/proofs/users.md.
 """
 
@@ -59,11 +59,11 @@ M = TypeVar("M", bound=Mechanism)
 
 
 class UnsupportedReleaseError(InvalidParameterError):
-    """The accountant cannot say what a release would cost."""
+    """The accountant does not support a release."""
 
 
 class Accountant(Protocol):
-    """What the ledger asks of an accountant.
+    """The interface of accountants.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class _WithoutSlack:
 
 @dataclass(frozen=True)
 class PureAccountant(_WithoutSlack):
-    """Pure epsilon: the total is the sum, exactly; delta plays no part."""
+    """Pure epsilon: the total is the exact sum; delta is not used."""
 
     name: ClassVar[str] = "pure"
     privacy_measure: ClassVar[str] = "epsilon"
@@ -275,11 +275,11 @@ def _lattice_slack(touched: int, sigma: int) -> Fraction:
 
 @dataclass(frozen=True)
 class GDPAccountant:
-    r"""Gaussian differential privacy: exact for Gaussian noise, and lattice noise is nearly that.
+    r"""Gaussian differential privacy: exact for Gaussian noise, plus the lattice error.
 
     Costs are :math:`\mu^2`. Only discrete Gaussian noise of ``sigma >= 2**16`` units is accepted;
-    let one row be worth :math:`2^{16}` units or more. The exponential mechanism has a mu of its
-    own, without a lattice.
+    let one row contribute :math:`2^{16}` units or more. The exponential mechanism has a separate
+    mu, without a lattice error.
 
     Notes
     -----
@@ -378,7 +378,7 @@ class GDPAccountant:
 
 @dataclass(frozen=True, kw_only=True)
 class DerivedAccountant:
-    """An accountant that charges releases as another one does, and allows another total.
+    """An accountant with the charges of another one and a different capacity.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a guarantee is worth against parties that know some of the shares of the noise.
+"""The guarantee against colluding parties that know some shares of the noise.
 
 Proof: docs/proofs/noise-shares.md.
 """

@@ -1,4 +1,4 @@
-"""The ledger of a fit, and the one way out of a sensitive value.
+"""The ledger of a fit, which releases sensitive values.
 
 Proof that its totals hold: docs/proofs/composition.md. Machine-checked:
 docs/proofs/machine-checked.md.
@@ -58,15 +58,15 @@ __all__ = [
 
 
 class BudgetExceededError(RuntimeError):
-    """A release would cost more than is left; nothing was drawn and nothing was recorded."""
+    """A release would exceed the remaining budget; nothing was drawn and nothing was recorded."""
 
 
 class ScopeError(RuntimeError):
-    """Scopes were used in a way whose total would mean nothing."""
+    """Scopes were used in an invalid way, without a meaningful total."""
 
 
 class _OpenScope:
-    """A scope while it is open; a class of its own, because a fit opens thousands."""
+    """A scope while it is open; a class for speed, because a fit opens thousands."""
 
     __slots__ = ("_enter", "_leave", "_scope")
 
@@ -82,10 +82,10 @@ class _OpenScope:
 
 
 class Ledger:
-    """Records every release before it is drawn, and refuses what the budget does not cover.
+    """Record every release before the draw, and refuse releases that exceed the budget.
 
     A sequential scope costs the sum of its entries and of its children; a parallel scope costs
-    the largest of its children, which must work on disjoint rows. Entering a name again under the
+    the largest of its children, which must use disjoint rows. Entering a name again under the
     same parent reopens that scope, so the same rows under the same name always add up.
 
     Parameters

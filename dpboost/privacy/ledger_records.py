@@ -1,4 +1,4 @@
-"""The ledger of a fit: charges, the entries they belong to, and the scopes that add them up.
+"""Records of the ledger: charges, entries, and the scopes that add them up.
 
 Proof: docs/proofs/composition.md. Machine-checked: docs/proofs/machine-checked.md.
 """
@@ -73,7 +73,7 @@ def growth(old: Charge, child: Charge) -> Charge:
 
 
 class Disjoint(str, Enum):
-    """Why the children of a parallel scope work on disjoint rows.
+    """The reason why the children of a parallel scope use disjoint rows.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Disjoint(str, Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerEntry:
-    """One line of the ledger: public, and written before anything was drawn.
+    """One line of the ledger; public, and written before the draw.
 
     Parameters
     ----------

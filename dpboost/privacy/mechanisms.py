@@ -1,8 +1,8 @@
-"""The mechanisms: what is drawn around a value, and how likely each outcome was.
+"""The mechanisms: noise distributions and their exact probabilities.
 
-A mechanism is a value without state. It turns its budget and a sensitivity into the integers that
-a kernel takes, rounded towards privacy, and knows the exact law of what comes out. Proofs:
-docs/proofs/mechanisms.md.
+A mechanism is an immutable value. It converts its budget and a sensitivity into the integer
+parameters of a kernel, rounded towards privacy, and knows the exact distribution of its output.
+Proofs: docs/proofs/mechanisms.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PI_ROUNDED_UP = Fraction(355, 113)
 
 
 class Mechanism(Protocol):
-    """What the ledger and the accountants ask of a mechanism.
+    """The interface of mechanisms.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
-"""Where private rows are: the queries they take, and the values they give, which no one can see.
+"""Row stores and queries, whose results are sensitive values.
 
-A fit works with rows through a `RowHandle` alone. Rows may lie in this process, in partitions on
-other machines, or at parties that show them to no one; the fit is the same. What a `Sensitive`
-value is made of: docs/proofs/integers.md.
+A fit uses rows only through a `RowHandle`. Rows may be in this process, in partitions on other
+machines, or at parties; the fit is the same. The content of `Sensitive` values:
+docs/proofs/integers.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dpboost.privacy.stability_histogram import NameCounts
 
 
 class SumQuery(Protocol):
-    """An integer array that adds up over rows; public itself, and picklable.
+    """A query whose integer result adds up over rows; the query is public and picklable.
 
     Privacy
     -------
@@ -42,7 +42,7 @@ class SumQuery(Protocol):
 
 
 class Query(SumQuery, Protocol):
-    """A sum that may be released, with proof of how far one row can move it."""
+    """A sum that may be released, with a proof of its sensitivity."""
 
     @property
     def unit(self) -> float:
@@ -85,7 +85,7 @@ def carry_out(rows: Any, command: str, given: Mapping[str, Any]) -> Any:
 
 
 class RowStore(Protocol):
-    """Private rows, wherever they are, on the private side: `RowHandle` is for all others."""
+    """Private rows in any location; public code uses a `RowHandle`."""
 
     def sensitive(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return what the gate takes."""
@@ -105,7 +105,7 @@ class RowStore(Protocol):
 
 
 class RowHandle:
-    """Private rows as public code has them: it can query and command them, and read nothing.
+    """Handle of private rows for public code: it sends queries and commands, and reads nothing.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def wrapped(store: RowStore, query: Query, neighbors: Neighbors) -> Sensitive:
 
 
 class SensitiveValueError(TypeError):
-    """Code tried to look at a value that depends on private rows."""
+    """Code tried to read a value that depends on private rows."""
 
 
 def _refusal(self: Sensitive, *args: Any, **kwargs: Any) -> NoReturn:
@@ -231,8 +231,8 @@ def _refusal(self: Sensitive, *args: Any, **kwargs: Any) -> NoReturn:
 class Sensitive:
     """An integer array computed from private rows.
 
-    It shows nothing of itself: no number, no shape, no comparison. Python has no walls, so this
-    guards against mistakes, not against an adversary inside the process.
+    It reveals nothing: no number, no shape, no comparison. Python has no access control, so this
+    prevents mistakes, not an adversary inside the process.
 
     Parameters
     ----------

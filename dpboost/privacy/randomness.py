@@ -1,9 +1,9 @@
-"""The secret bits of one fit: where noise and row coins come from.
+"""The secret random bits of a fit, for noise and random assignments.
 
-There are two kinds of randomness in the library. *Secret* randomness, the noise and the coin that
-puts a row into a block, comes from an `Entropy` and from nowhere else. *Public* randomness, such
-as the order of features, may be known to anyone and is seeded by ``random_state``, which never
-reaches this module. Proofs: docs/proofs/samplers.md, and docs/proofs/composition.md of the coins.
+There are two kinds of randomness in the library. *Secret* randomness, the noise and the random
+assignments of rows, comes only from an `Entropy`. *Public* randomness, such as the order of
+features, need not be secret and is seeded by ``random_state``, which never reaches this module.
+Proofs: docs/proofs/samplers.md, and docs/proofs/composition.md for random assignments.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class _Secret:
 
 
 class RowCoins(_Secret):
-    """Coins of rows: a secret function of the row's number alone.
+    """Random assignments of rows: a secret function of the row number only.
 
     Row r owns bytes 8r to 8r + 8 of a ChaCha20 key stream (RFC 8439, section 2.4, with the upper
-    half of a 64-bit block counter in the first word of the nonce). Its coin is the same in any
-    order, chunk, thread or retry, and as good as independent of the coins of all other rows.
+    half of a 64-bit block counter in the first word of the nonce). Its value is the same in any
+    order, chunk, thread or retry, and pseudorandomly independent of those of all other rows.
 
     Privacy
     -------
@@ -169,7 +169,7 @@ class RowCoins(_Secret):
 
 
 class Entropy(_Secret):
-    """The source of all secret bits of one fit.
+    """The source of all secret random bits of a fit.
 
     Use `Entropy.secure`; `Entropy.seeded` is for tests and benchmarks.
 

@@ -1,7 +1,7 @@
-"""The rules of recipe `best`: each value by what is known of a fit publicly.
+"""The rules of recipe `best`: default values from public facts of a fit.
 
-A rule is a constant, or a function of the released number of rows times epsilon: what the noise of
-a leaf leaves of its signal grows with that product. One table has all rules of one kind of fit.
+A rule is a constant, or a function of the released number of rows times epsilon, because the
+signal-to-noise ratio of a leaf grows with that product. One table has all rules of one kind of fit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpboost.recipes.recipe import PublicFacts
 
 @dataclass(frozen=True)
 class StepRule:
-    """A rule with a value, or a rule, from each of its keys on."""
+    """A step function: a value or a rule from each of its keys on."""
 
     values: Mapping[float, Any]
 
@@ -31,7 +31,7 @@ class StepRule:
 
 @dataclass(frozen=True)
 class LineRule:
-    """A rule that is a line between its points on logarithmic axes, and constant outside them."""
+    """Linear interpolation between points on logarithmic axes, constant outside."""
 
     points: Mapping[float, float]
 

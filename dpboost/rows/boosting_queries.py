@@ -1,4 +1,4 @@
-"""What boosting asks of rows, and how one release of sums is divided between its two parts.
+"""Queries of boosting, and the division of a release between gradient and hessian sums.
 
 Proofs: docs/proofs/integers.md and docs/proofs/leaf-sums.md.
 """
@@ -108,8 +108,8 @@ class NodeTotals:
 class LevelScores:
     """Scores of all candidates of all nodes of a level.
 
-    No sum: only a source whose rows are all in one place can answer. How it comes to the scores,
-    and whether it writes them out or in runs, is its own affair.
+    Not a sum: only a row store with all rows in one place can answer. It may return scores as an
+    array or in runs.
     """
 
     criterion: GradientGain

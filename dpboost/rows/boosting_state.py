@@ -1,4 +1,4 @@
-"""The private rows of one site in a boosting run: bins, labels, scores, who is in which tree."""
+"""The private rows of one row store in boosting: bins, labels, scores, and assignment to trees."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ ROWS_AT_ONCE = 2**18
 
 
 class BoostingState:
-    """Rows on the private side of the gate; what it returns is private.
+    """Private rows; all results are private.
 
-    Scores are brought up to date lazily: only the rows of the next round need theirs, and a
-    round of all rows adds the leaf values of the one before in the pass that it makes anyway.
+    Scores are updated lazily: only the rows of the next round need them, and a round of all rows
+    adds the leaf values of the previous one in the same pass.
 
     Parameters
     ----------

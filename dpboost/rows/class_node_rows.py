@@ -1,4 +1,4 @@
-"""The rows of one site, sorted by the nodes of a tree that counts their classes."""
+"""The rows of one row store with classes, sorted by the nodes of a single tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpboost.trees.split_candidates import Candidates
 
 
 class ClassRows(SortedRows):
-    """Bins and classes of rows, in the order of the nodes that they fall into.
+    """Bins and classes of rows, sorted by node.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""What a single tree asks of rows, and what it tells them.
+"""Queries and commands of single trees.
 
-Questions hold public numbers only, can be pickled, and have answers that add up over sites.
+Queries contain public numbers only, can be pickled, and have results that add up over row stores.
 Proof of their bounds: docs/proofs/counts.md. Machine-checked: docs/proofs/machine-checked.md.
 """
 
@@ -26,7 +26,7 @@ MOST_CLASSES = 255
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeSizes:
-    """How many rows some nodes have, which are disjoint.
+    """Number of rows of some disjoint nodes.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class NodeSizes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassCounts:
-    """How many rows of each class some nodes have, which are disjoint.
+    """Number of rows of each class of some disjoint nodes.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class CellSizes(ClassHistograms):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureCells:
-    """Rows of each class in the cells of as many features of each node, which differ by node.
+    """Rows of each class in the cells of a fixed number of features, which differ by node.
 
     Parameters
     ----------

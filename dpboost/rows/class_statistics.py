@@ -1,4 +1,4 @@
-"""What a single tree may know of its rows, wherever they are. All it hands out is Sensitive."""
+"""Class statistics of a single tree; all results are Sensitive."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dpboost.trees.split_candidates import Candidates
 
 
 class ClassStatistics(TreeStatistics):
-    """Class counts of the nodes of one growing tree, asked of a store of ``ClassRows``.
+    """Class counts of the nodes of one growing tree, from a row store of ``ClassRows``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Scores of columns before the first tree: how well they separate gradients by sign.
+"""Scores of columns before the first tree: their separation of gradients by sign.
 
 Proof: docs/proofs/column-choice.md.
 """

@@ -1,4 +1,4 @@
-r"""What is asked of rows whose labels are compared with the predictions of a released model.
+r"""Queries of an evaluation, which compare labels with the predictions of a released model.
 
 A row's scores are a function of that row and of the model, so that all of these are sums of
 functions of single rows.
@@ -93,7 +93,7 @@ class PredictedRows:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreCells:
-    """Rows by their score in equal cells of a range, of each output; labels play no part.
+    """Rows by their score in equal cells of a range, of each output; independent of labels.
 
     Proof: docs/proofs/evaluation.md.
 
@@ -211,7 +211,7 @@ class ScoreLabelCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorCells:
-    """Rows by the magnitude of their error, in cells that halve with every second one.
+    """Rows by the magnitude of their error, in cells whose width halves at every second one.
 
     Proof: docs/proofs/evaluation.md.
 

@@ -1,4 +1,4 @@
-"""The rows of one site, sorted by the nodes of a tree that adds up their labels."""
+"""The rows of one row store with numeric labels, sorted by the nodes of a single tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpboost.trees.split_candidates import Candidates
 
 
 class LabelRows(SortedRows):
-    """Bins, labels and weights of rows, in the order of the nodes that they fall into.
+    """Bins, labels and weights of rows, sorted by node.
 
     Parameters
     ----------

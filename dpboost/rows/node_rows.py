@@ -1,4 +1,4 @@
-"""The rows of one tree at one site, grouped by the nodes of its current level."""
+"""The rows of one tree in one row store, grouped by the nodes of its current level."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_ROWS = 24_000
 
 
 class NodeRows:
-    """Private rows of one tree, which released splits send from node to node.
+    """Private rows of one tree, which released splits move from node to node.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class NodeRows:
 
 
 class FewRows:
-    """Private rows of one tree, few and in one place: scored where they lie in caches.
+    """Few private rows of one tree, which fit into caches.
 
     No histogram is kept; parameters are those of `NodeRows`, with dense bins.
 

@@ -1,10 +1,10 @@
-"""The rows of one site before they are binned, and what is asked of labels before the first tree.
+"""The rows of one row store before binning, and queries of labels before the first tree.
 
-A row whose label is not among the public classes takes no part, and a model of nothing but such
-rows looks like any other. Where there are classes, a question therefore has one coordinate more, at
-its end: the number of rows that take no part, each of which counts as one whatever its weight.
+A row whose label is not a public class takes no part, and a model of such rows only would look like
+any other. Therefore queries with classes have an additional last coordinate: the number of rows
+that take no part, each with weight one.
 
-It costs nothing. Proof: docs/proofs/start-value.md.
+It does not increase the charge. Proof: docs/proofs/start-value.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CODES = tuple(map(float, range(LARGEST_CODE + 1)))
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RawRows:
-    """Private rows before anything is known of them.
+    """Private rows before binning.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class RawRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CategoryTally:
-    """Counts of the categories of nominal columns whose lists are not known.
+    """Counts of the categories of nominal columns without declared categories.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ class RowCount:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PresentRows:
-    """Number of rows that take part, whatever their weights.
+    """Number of rows that take part, regardless of weights.
 
     Proof: docs/proofs/counts.md.
     """
@@ -368,7 +368,7 @@ class PresentRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassSizes:
-    """Number of rows of each class, or the sums of their weights, and of those of no class.
+    """Number of rows of each class, or sums of their weights, and of rows without a class.
 
     Parameters
     ----------

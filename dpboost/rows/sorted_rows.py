@@ -1,4 +1,4 @@
-"""The rows of one site, as a single tree sorts them: the private state behind the questions."""
+"""The rows of one row store, sorted by the nodes of a single tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AT_ONCE = 64
 
 
 class SortedRows:
-    """Bins of rows, in the order of the nodes that they fall into.
+    """Bins of rows, sorted by node.
 
     Nodes have the numbers of the growing tree: the root is 0, and children come in the order in
     which splits are added.

@@ -1,4 +1,4 @@
-"""What a single tree may know of its rows, wherever they are. All it hands out is Sensitive."""
+"""Statistics of a single tree; all results are Sensitive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpboost.trees.split_candidates import Candidates
 
 
 class TreeStatistics:
-    """Statistics of the nodes of one growing tree, asked of a store of rows.
+    """Statistics of the nodes of one growing tree, from a row store.
 
     Nodes have the numbers of the growing tree: the root is 0, and children come in the order in
     which splits are added.

@@ -1,4 +1,4 @@
-"""Data dictionaries: tables that say what each column of another table may hold."""
+"""Data dictionaries: tables that describe the columns of another table."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ColumnEntry:
 
 @dataclass(frozen=True)
 class DataDictionary:
-    r"""What is publicly known about the columns of a table, line by line.
+    r"""Public metadata of the columns of a table, with one line per column.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Public knowledge about a table: what a data owner may declare because it is no secret."""
+"""Schemas: public metadata that a data owner declares about a table."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def lightgbm_name(name: object) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Schema:
-    """Public knowledge about a table.
+    """Public metadata of a table.
 
-    Every part is optional, and every part is published with the model. Declare only what
-    you know without reading the private rows: from a codebook, from the law, from physics,
-    from a public sample. Columns are given by name or by position.
+    Every part is optional and is published with the model. Declare only what is known without
+    reading the private rows, for example from a codebook, a regulation, physics, or a public
+    sample. Columns are given by name or by index.
 
     Parameters
     ----------
@@ -534,7 +534,7 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DictionarySchema(Schema):
-    """What a data dictionary declares: a column that is no feature of it takes no part.
+    """The schema of a data dictionary: columns that are not its features take no part.
 
     Parameters
     ----------
@@ -579,7 +579,7 @@ class DictionarySchema(Schema):
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedSchema:
-    """A schema whose columns are positions of a table; made by `Schema.resolve`.
+    """A schema with column indices of a table; created by `Schema.resolve`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Check of private rows, not private itself: what a schema would do to them."""
+"""Check of a schema against private rows; the result is not private."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaCheck:
-    """What a schema would do to a table; made by `Schema.check`.
+    """The effects of a schema on a table; created by `Schema.check`.
 
     Parameters
     ----------

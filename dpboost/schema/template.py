@@ -1,4 +1,4 @@
-"""A data dictionary to be filled in, from the names and types of a table."""
+"""Data dictionary templates from the names and types of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimators for rows of Spark DataFrames: ``pyspark.ml``'s by interface, with a guarantee."""
+"""Private estimators for Spark DataFrames, with the interface of ``pyspark.ml``."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _defaults(local: type) -> dict[str, Any]:
 
 
 class _Rows:
-    """A DataFrame as the fit of this process sees it: names, and no way to a row."""
+    """Column names of a DataFrame for the fit on the driver, without access to rows."""
 
     def __init__(self, frame: Any, columns: Columns) -> None:
         self.frame = frame
@@ -122,7 +122,7 @@ class _Rows:
 
 
 class _OnSpark:
-    """Comes before an estimator of this process in the bases, and trains it on Spark."""
+    """Mixin that trains an estimator on Spark; a base before the estimator of one process."""
 
     def _train(self, rows: GivenRows, request: FitRequest) -> FittedModel:
         given: _Rows = rows.X
@@ -132,7 +132,7 @@ class _OnSpark:
 
 
 class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
-    """What the four estimators share."""
+    """Shared code of the four estimators."""
 
     _local: ClassVar[type]
     _there: ClassVar[type]
@@ -304,28 +304,28 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
 
 
 class SparkDPBoostRegressor(_SparkEstimator):
-    """The regressor of `dpboost`, on a Spark cluster."""
+    """Differentially private gradient boosting for regression on a Spark cluster."""
 
     _local = DPBoostRegressor
     _model = SparkDPRegressionModel
 
 
 class SparkDPBoostClassifier(_SparkEstimator, ClassColumns):
-    """The classifier of `dpboost`, on a Spark cluster."""
+    """Differentially private gradient boosting for classification on a Spark cluster."""
 
     _local = DPBoostClassifier
     _model = SparkDPClassificationModel
 
 
 class SparkDPTreeRegressor(_SparkEstimator):
-    """The tree of numbers of `dpboost`, on a Spark cluster."""
+    """Differentially private regression tree on a Spark cluster."""
 
     _local = DPTreeRegressor
     _model = SparkDPRegressionModel
 
 
 class SparkDPTreeClassifier(_SparkEstimator, ClassColumns):
-    """The tree of classes of `dpboost`, on a Spark cluster."""
+    """Differentially private classification tree on a Spark cluster."""
 
     _local = DPTreeClassifier
     _model = SparkDPClassificationModel

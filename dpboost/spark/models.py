@@ -1,4 +1,4 @@
-"""Models of Spark's pipelines: a fitted estimator of `dpboost` that transforms DataFrames."""
+"""Models for Spark pipelines: fitted estimators that transform DataFrames."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from dpboost.spark.spark_rows import column_of
 
 
 class SparkColumns(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasWeightCol):
-    """Names of columns, as estimators and models of ``pyspark.ml`` have them."""
+    """Column name parameters of estimators and models in ``pyspark.ml``."""
 
     featuresCols: Param[list[str]] = Param(
         Params._dummy(),
@@ -59,7 +59,7 @@ class SparkColumns(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasWeightCol):
 
 
 class ClassColumns(HasProbabilityCol, HasRawPredictionCol):
-    """Names of the columns that classifiers write beside their prediction."""
+    """Names of the additional output columns of classifiers."""
 
 
 class _Writer(MLWriter):
@@ -78,7 +78,7 @@ class _Writer(MLWriter):
 
 
 class _Reader(MLReader[Any]):
-    """Loads what `_Writer` has saved."""
+    """Load an object that `_Writer` has saved."""
 
     def __init__(self, kind: type) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ def check_java() -> None:
 
 
 class Stored(MLReadable[Any], MLWritable):
-    """What can be saved and loaded as objects of ``pyspark.ml`` are, in pipelines or alone."""
+    """Mixin to save and load objects as in ``pyspark.ml``."""
 
     def write(self) -> MLWriter:
         """Return what saves this object."""
@@ -124,7 +124,7 @@ class Stored(MLReadable[Any], MLWritable):
 
 
 class SparkDPRegressionModel(Model, SparkColumns, Stored):
-    """A released regressor, which adds a column of predictions to DataFrames.
+    """A released regressor that adds a column of predictions to DataFrames.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class SparkDPRegressionModel(Model, SparkColumns, Stored):
 
 
 class SparkDPClassificationModel(SparkDPRegressionModel, ClassColumns):
-    """A released classifier, which adds columns of raw scores, probabilities and predictions.
+    """A released classifier that adds columns of raw scores, probabilities and predictions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows in partitions of a Spark DataFrame, all of whose rounds are one barrier stage."""
+"""Rows in partitions of a Spark DataFrame, with all rounds in one barrier stage."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _SECONDS_TO_GO_HOME = 5.0
 class SparkRows(PartitionedRows):
     """Rows that tasks of a barrier stage hold in their Python workers.
 
-    Where an executor is lost Spark tries the whole stage again. Its tasks read their partitions
-    again, take their old places at the hub, and hear all orders again.
+    If an executor is lost, Spark retries the whole stage. Its tasks reload their partitions,
+    reconnect to the hub, and receive all commands again.
 
     Parameters
     ----------

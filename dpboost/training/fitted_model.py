@@ -1,4 +1,4 @@
-"""The public outcome of a fit, and what its report says of it."""
+"""The public result of a fit, and its report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpboost.trees.exported_tree import ReleasedTree
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedModel:
-    """The public outcome of a fit.
+    """The public result of a fit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a fit is given of rows, each part read once and refused with a reason where it must be."""
+"""The rows of a fit, each part read and checked once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpboost.training.privacy_params import PrivacyRequest
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GivenRows:
-    """What the user gives of rows; private, and not read yet.
+    """Rows as given by the user; private, and not read yet.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class GivenRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
-    """How the table is to be read; all of it public.
+    """Settings to read the table; public.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Reading:
 
 
 class AsideRows(NamedTuple):
-    """Rows that train nothing.
+    """Rows that take no part in training.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fits to rows of this process, where some rows may be held out."""
+"""Fits to rows of this process, with optional held-out rows."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def rows_that_stop(request: FitRequest, ledger: Ledger) -> AsideRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckedRows:
-    """Rows of this process that have been read once and found usable; private.
+    """Checked rows of this process; private.
 
     Parameters
     ----------

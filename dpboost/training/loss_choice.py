@@ -1,4 +1,4 @@
-"""Which loss the rows are to follow, and the released start value and row count."""
+"""Choice of the loss, and release of the start value and the row count."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ START_SHARE_OF_ONE = 40.0
 
 
 class Start(NamedTuple):
-    """What is known before the first tree; public.
+    """Start values before the first tree; public.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ SURE = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class SeenRows:
-    """What has been released about the rows before the first tree; public.
+    """Releases about the rows before the first tree; public.
 
     Parameters
     ----------

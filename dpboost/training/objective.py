@@ -1,4 +1,4 @@
-"""What a model learns: an objective by name or a function, its loss, and weights of rows."""
+"""The objective of a model, by name or as a function, and weights of rows."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ SHARES = ("cross_entropy", "binary")
 
 
 class UserObjectiveWarning(PrivacyWarning):
-    """A function of the user is called with rows: that it keeps them apart is his promise."""
+    """A custom function is called with rows; the user must ensure that it does not mix rows."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Objective:
-    """What the user asks a model to learn, validated.
+    """The validated objective of a model.
 
     Parameters
     ----------
@@ -425,12 +425,12 @@ LARGEST_SCALE = 1e12
 
 
 class UnboundedWeightsWarning(PrivacyWarning):
-    """Weights of rows come without the public bound to which they are clipped."""
+    """Weights of rows have no public bound to clip them."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Weights:
-    """What is asked of the weights of rows and classes; public.
+    """Settings for the weights of rows and classes; public.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a user asks of the guarantee, and whether the noise of the trees will be wide enough."""
+"""Privacy parameters of a fit, and checks of the noise scale."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ MOST_ROWS_PER_USER = 1000
 
 
 class NotPrivateWarning(PrivacyWarning):
-    """The model gives no guarantee, by the user's choice of parameters."""
+    """The model has no guarantee, because of the user's choice of parameters."""
 
 
 class LargeEpsilonWarning(PrivacyWarning):
-    """The guarantee says almost nothing: epsilon is very large."""
+    """The guarantee is nearly meaningless, because epsilon is very large."""
 
 
 class LargeDeltaWarning(PrivacyWarning):
-    """The guarantee may fail for some row: delta is large for so many rows, by released numbers."""
+    """Delta is large for the released number of rows, so the guarantee may fail for some row."""
 
 
 class PublicSizeWarning(PrivacyWarning):
-    """The number of rows is not protected: neighbors are tables of one size."""
+    """The number of rows is not protected, because neighboring tables have equal size."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyRequest:
-    """What the user asks of the guarantee, validated.
+    """The validated privacy parameters of the user.
 
     Parameters
     ----------

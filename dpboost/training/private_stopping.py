@@ -1,7 +1,7 @@
-"""Early stopping by private rows that were held out: noisy sums after every eighth of the rounds.
+"""Early stopping by private held-out rows: noisy sums after every eighth of the rounds.
 
-Rows held out enter no release of the training, and the training rows none of these, so that the
-two are charged side by side; ``docs/proofs/early-stopping.md`` has the proof.
+Held-out rows take part in no release of the training, and training rows in none of these releases,
+so the two are charged in parallel. Proof: ``docs/proofs/early-stopping.md``.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def loss_of_rows(
 
 @dataclass(kw_only=True, eq=False)
 class StoppingRows:
-    """Rows held out that may end training; looks on beside the callbacks of a fit.
+    """Held-out rows that may end training; a callback of the fit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is not declared: assumed public, or learned with a declared share of the budget."""
+"""Undeclared metadata: assumed public, or estimated with a fraction of the budget."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ COMMON_BOUND_SCALE = 1e-3
 
 
 class UndeclaredWarning(UserWarning):
-    """Part of the budget goes into learning what a ``Schema`` could have declared."""
+    """Part of the budget is used to estimate metadata that a ``Schema`` could declare."""
 
 
 class AssumedPublicWarning(PrivacyWarning):
-    """Something that comes from the rows is published because it is assumed to be public."""
+    """Metadata of the rows is published because it is assumed to be public."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompletedSchema:
-    """A complete schema, and where each part of it comes from.
+    """A complete schema, and the origin of each part.
 
     Parameters
     ----------

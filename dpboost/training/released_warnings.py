@@ -1,9 +1,8 @@
-"""Warnings of what a fit has released: before its trees, and after them.
+"""Warnings about released values, before and after training.
 
-Declared classes *are* what is public about labels, so the labels of the rows are not compared with
-them: anyone who declares classes keeps to himself which of them occur. Of a range that does not fit
-the rows everything is clipped to its ends, and whether that is so is private as well. The warnings
-here depend only on numbers that the fit has released in any case: sizes of classes, histograms of
+The labels are not compared with declared classes, because the set of occurring classes is private.
+Values outside a declared range are clipped, and whether this happens is private as well. The
+warnings depend only on numbers that the fit releases in any case: sizes of classes, histograms of
 bins, names of categories, the mean of the labels.
 """
 

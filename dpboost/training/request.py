@@ -1,4 +1,4 @@
-"""What is asked of a fit, what its inputs show in public, and where scores of rows begin."""
+"""The request of a fit, the public metadata of its inputs, and the initial scores."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from dpboost.training.public_schema import CompletedSchema, check_learnable, com
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Continuation:
-    """What a fit goes on from; public.
+    """The model that a fit continues; public.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class Continuation:
 
 
 class TrainingCallback(Protocol):
-    """Looks on while a model is trained: public rows, released rounds, and callbacks."""
+    """Callback during training: public rows, released rounds, and user callbacks."""
 
     @property
     def facts(self) -> dict[str, bool | int | float | str]:
@@ -193,7 +193,7 @@ class TrainingCallback(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitRequest:
-    """What the user asks of a fit.
+    """The request of a fit.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ class FitRequest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Inputs:
-    """What the inputs of a fit show in public.
+    """Public metadata of the inputs of a fit.
 
     Parameters
     ----------

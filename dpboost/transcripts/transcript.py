@@ -35,9 +35,9 @@ _MOST_BYTES = 1 << 32
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Transcript:
-    """The public arguments of a call, and all that it released.
+    """The public arguments of a call, and all of its releases.
 
-    With a transcript, :func:`dpboost.replay` makes the same model again, without a row.
+    With a transcript, :func:`dpboost.replay` reproduces the model without rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What makes intervals and sets of the predictions of a released model."""
+"""Calibration of prediction intervals and sets of a released model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENDS = ("intervals from", "intervals to")
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """What makes sets and intervals of predictions; public.
+    """The calibration of prediction sets and intervals; public.
 
     Parameters
     ----------

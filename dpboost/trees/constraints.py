@@ -1,4 +1,4 @@
-"""What a model may not do: directions of features, and features that may not meet in a tree."""
+"""Monotone constraints and interaction constraints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DIRECTIONS = "-1, 0 and 1"
 
 @dataclass(frozen=True, kw_only=True)
 class Constraints:
-    """Constraints by the position of a column.
+    """Constraints by column index.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A trained ensemble: released trees, the public bins they speak of, and the report."""
+"""A trained ensemble: released trees, public bins, and the report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpboost.trees.tree import Tree
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ensemble:
-    """Everything that leaves training.
+    """The result of training.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ SET_WORDS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class LeafNoise:
-    """How the noise of released sums comes into the leaves of a tree; all of it public.
+    """The effect of the noise of released sums on the leaves of a tree; public.
 
     A leaf of gradient sum ``G`` and hessian sum ``H`` has the step ``-w G / h`` with
     ``h = max(H, 0) + lambda``. Its weight ``w = tau**2 / (tau**2 + (s / h)**2)`` shrinks it by the
@@ -60,7 +60,7 @@ class LeafNoise:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tree:
-    """One binary tree over binned features, made of released values and public choices only.
+    """A binary tree over binned features, from released values and public choices only.
 
     A row goes left at a node when its bin of the node's feature is in the node's set of bins.
 

@@ -1,4 +1,4 @@
-"""How far neighboring tables can move a value, by the relation and by what one row contributes."""
+"""Sensitivity of a value by the neighboring relation and the contribution bound."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CHANGE = 2**62 - 1
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far neighboring tables can move a value.
+    """The sensitivity of a value: the maximum change between neighboring tables.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Sensitivity:
 
 
 class Neighbors(str, Enum):
-    """Which tables count as neighbors.
+    """The neighboring relation.
 
     Attributes
     ----------
