@@ -112,7 +112,7 @@ def new_axes(what: str, ax: Any = None, **options: Any) -> Any:
     """
     if ax is not None:
         if not hasattr(ax, "get_figure"):
-            raise refuse("ax", what, "axes of matplotlib, such as pyplot.gca()", ax)
+            raise refuse("ax", what, "matplotlib axes, such as pyplot.gca()", ax)
         return ax
     return pyplot(what).subplots(**options)[1]
 

@@ -43,7 +43,7 @@ def checked_sparse(X: Any) -> Any:
     with suppress(ValueError, TypeError, IndexError, OverflowError):
         sound = _checked(X)
     if sound is None:
-        raise InvalidParameterError("The sparse matrix X is damaged: its indices make no sense.")
+        raise InvalidParameterError("The sparse matrix X is invalid: its indices are inconsistent.")
     return sound
 
 

@@ -321,7 +321,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         except (ArithmeticError, KeyError, TypeError, ValueError) as error:
             raise InvalidParameterError(
                 f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which does not hold "
-                f"the terms of a budget ({error}). Give the file that Budget.save made."
+                f"the terms of a budget ({error}). Pass the file that Budget.save wrote."
             ) from error
         budget._records = records
         return budget
@@ -381,7 +381,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     def __enter__(self) -> Budget:
         self.check_process()
         if self in OPEN:
-            raise InvalidParameterError("This budget is open already.")
+            raise InvalidParameterError("This budget is already open.")
         OPEN.append(self)
         return self
 
@@ -570,22 +570,22 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             check_tables(known, tables or {})
             if spent([*lines, line], self._overlap)[account] > 1:
                 raise BudgetExceededError(
-                    f"{what} would take {percent(fraction)} of the {account} account of the budget "
+                    f"{what} would use {percent(fraction)} of the {account} account of the budget "
                     f"of {self.title}{self._left_for(lines, account, part)} is left."
                 )
             measures = {each.privacy_measure for each in lines if each.account == account}
             if measures - {privacy_measure}:
                 raise InvalidParameterError(
                     f"The {account} account of the budget of {self.title} is measured in "
-                    f"{', '.join(sorted(measures))}, but this recipe in {privacy_measure}: the "
-                    "two cannot be added."
+                    f"{', '.join(sorted(measures))}, but this recipe uses {privacy_measure}: the "
+                    "two do not add up."
                 )
 
         with self._lock:
             return self._records.add(line, check, tables)
 
     def _left_for(self, lines: Sequence[BudgetLine], account: str, part: Part) -> str:
-        """Return how much is left, of the period that has least where there are some."""
+        """Return the remaining fraction; with periods, the smallest one."""
         periods, _ = periods_of(part)
         zero = Fraction(0)
         if self._overlap is None or not periods:
@@ -598,7 +598,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         return f"{rows}; of the period {least!r} {percent(1 - paid[least])}"
 
     def close(self, position: int, fraction: Fraction) -> None:
-        """Give back what a line had reserved and its fit has never charged.
+        """Return the reserved fraction that a fit did not charge.
 
         Parameters
         ----------
@@ -719,9 +719,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     def _refusal(self, *args: Any) -> NoReturn:
         raise TypeError(
-            "A budget cannot be copied or pickled, or it could be spent twice: save it to a file, "
-            "and load that file. For a search with n_jobs, save it, open it by `with budget:`, "
-            "and leave budget=... out: estimators tell workers which file they charge."
+            "A budget cannot be copied or pickled, because it could be spent twice: save it to a "
+            "file, and load that file. For a search with n_jobs, save it, open it by `with "
+            "budget:`, and omit budget=...: workers then charge the file of the open budget."
         )
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal

@@ -179,7 +179,7 @@ class BudgetRecords:
             if lines[: len(self.lines)] != self.lines:
                 raise InvalidParameterError(
                     f"The file {os.fspath(self.path)!r} has lost lines of this budget: it was "
-                    "replaced by another or by an older copy. Bring the file back."
+                    "replaced by another or by an older copy. Restore the file."
                 )
             self.lines = lines
             self.tables = _tables(database) if self._holds_tables else {}

@@ -260,7 +260,7 @@ class Claim:
 
     @property
     def fact(self) -> str:
-        """What the fit's report says of the budget."""
+        """The fact about the budget in the report of the fit."""
         periods, rest = periods_of(self.part)
         rows = "".join(f" for {name!r} of its disjoint tables" for _, name in rest[:1])
         if periods:
@@ -326,7 +326,7 @@ def claim(
     if budget is None and fraction is None and not is_open(carrier):
         if holdout is not None:
             raise InvalidParameterError(
-                f"The 'holdout' of {call} sets rows aside to be evaluated under a budget: give "
+                f"The 'holdout' of {call} holds out rows for an evaluation under a budget: pass "
                 "budget=... and fraction=..., or open one by `with Budget(...)`."
             )
         warn_of_known(what, belongs)
@@ -347,8 +347,8 @@ def claim(
         raise refuse("budget", call, "a dpboost.Budget", budget)
     if fraction is None:
         raise InvalidParameterError(
-            f"{call} needs the 'fraction' to take from the budget of {budget.title}: such "
-            "as fraction=0.5."
+            f"{call} needs the 'fraction' to use of the budget of {budget.title}, for example "
+            "fraction=0.5."
         )
     size = as_fraction("fraction", call, fraction)
     if not 0 < size <= 1:
@@ -360,8 +360,8 @@ def claim(
             tables = given.hashes(rows, budget.key(), call)
     elif rows is not None and budget.overlap is not None:
         raise InvalidParameterError(
-            f"{call} does not say which periods of the budget of {budget.title} its rows are of: "
-            "give budget=budget.window('2026 Q1', ...), with of_rows=... for several."
+            f"{call} does not name the periods of its rows in the budget of {budget.title}: "
+            "pass budget=budget.window('2026 Q1', ...), with of_rows=... for several."
         )
     aside = None
     if holdout is not None:

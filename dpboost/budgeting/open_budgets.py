@@ -98,21 +98,20 @@ def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: 
     if budget is None and fraction is None and not is_open(carrier):
         return
     raise InvalidParameterError(
-        f"{what} records nothing in a dpboost.Budget: noise is drawn where the rows are, and who "
-        "draws has to keep the records. Call it outside of `with Budget(...)`, without 'budget' "
-        "and 'fraction', and in place of an estimator that was pickled inside with a new one, "
-        "type(model)(**model.get_params()). It spends its own epsilon and delta, which add to "
-        "those of the budget: open that with so much less of both."
+        f"{what} cannot charge a dpboost.Budget: each party draws its noise and keeps its ledger. "
+        "Call it outside of `with Budget(...)`, without 'budget' and 'fraction'. Replace an "
+        "estimator that was pickled inside by a new one, type(model)(**model.get_params()). Its "
+        "epsilon and delta add to those of the budget: open a budget that is smaller by that."
     )
 
 
 def here(budget: Budget) -> Budget:
-    """Return a budget as this process may charge it: itself, or its file in a forked process.
+    """Return the budget to charge in this process: itself, or its file in a forked process.
 
     Raises
     ------
     InvalidParameterError
-        In a forked process, where the budget has no file or that is another one.
+        In a forked process, if the budget has no file or the file differs.
     """
     mark = None if budget.of_this_process else budget.mark
     if mark is None or mark.path is None:
@@ -122,7 +121,7 @@ def here(budget: Budget) -> Budget:
 
 
 def innermost(call: str, carrier: Any = None) -> Budget:
-    """Return the one open budget, which `call` is for; raise where there is none, or several.
+    """Return the open budget for a call; raise if there is none, or several.
 
     Parameters
     ----------
@@ -135,13 +134,13 @@ def innermost(call: str, carrier: Any = None) -> Budget:
     sent = [mark for mark in marks if not any(each.is_named_by(mark) for each in own)]
     if not own and not sent:
         raise InvalidParameterError(
-            f"The 'fraction' of {call} is one of a budget: give it as budget=..., or open one "
-            "by `with Budget(...) as budget:`."
+            f"The 'fraction' of {call} needs a budget: pass budget=..., or open one by "
+            "`with Budget(...) as budget:`."
         )
     if len(own) + len(sent) > 1:
         raise InvalidParameterError(
-            "Several budgets are open, maybe in other threads or where the estimator was pickled: "
-            f"give {call} its budget=..."
+            "Several budgets are open, possibly in other threads or where the estimator was "
+            f"pickled: pass budget=... to {call}."
         )
     if own:
         return here(own[0])
@@ -150,8 +149,8 @@ def innermost(call: str, carrier: Any = None) -> Budget:
     except InvalidParameterError as error:
         raise InvalidParameterError(
             f"{call} belongs to the budget of {sent[0].title}: its estimator or Dataset was "
-            f"pickled inside `with Budget(...)`. {error} For rows of another table make a new one, "
-            "type(model)(**model.get_params()), or give the budget of that table as budget=..."
+            f"pickled inside `with Budget(...)`. {error} For rows of another table create a new "
+            "one, type(model)(**model.get_params()), or pass the budget of that table as budget=..."
         ) from error
 
 
@@ -165,15 +164,15 @@ def _reach(mark: BudgetMark) -> Budget:
         return _REACHED[key]
     if mark.path is None:
         raise InvalidParameterError(
-            "That one is in the memory of another process, or is gone. Save it before the work is "
-            "sent, budget.save(path), so that all processes charge one file; or stay in one "
+            "This budget is in the memory of another process, or was deleted. Save it before work "
+            "is sent, budget.save(path), so that all processes charge one file; or use one "
             "process: n_jobs=1."
         )
     budget = Budget.load(mark.path)
     if not budget.agrees(mark):
         raise InvalidParameterError(
-            f"The file {mark.path!r} is not that budget any more: it was replaced by another or by "
-            "an older copy. Bring the file back."
+            f"The file {mark.path!r} is not this budget: it was replaced by another or by an "
+            "older copy. Restore the file."
         )
     return _REACHED.setdefault(key, budget)
 
@@ -193,13 +192,13 @@ def _distinct(marks: Iterable[BudgetMark]) -> tuple[BudgetMark, ...]:
 
 
 def warn_of_known(what: str, belongs: Sequence[Any]) -> None:
-    """Warn where a fit takes from no budget and one of the objects belongs to one."""
+    """Warn if a fit uses no budget and one of its objects belongs to one."""
     for budget in tuple(KNOWN):
         if any(budget.knows(each) for each in belongs):
             warn_user(
-                f"This fit of {what} is not in the records of the budget of {budget.title}, to "
-                "which its table or estimator belongs: it spends its own epsilon on top. Give "
-                "budget=... and fraction=..., unless its rows are others.",
+                f"This fit of {what} is not charged to the budget of {budget.title}, to which its "
+                "table or estimator belongs: its epsilon adds to that of the budget. Pass "
+                "budget=... and fraction=..., unless its rows are different.",
                 BudgetWarning,
             )
 
@@ -278,28 +277,27 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
     if table.n_fits > 1 and not _COUNTED.get():
         total = f"epsilon={table.epsilon:g}" + (f", delta={table.delta:g}" if table.delta else "")
         warn_user(
-            f"These are {table.n_fits} fits of this process to tables with these columns, in no "
-            f"budget: if these share rows, epsilon adds up to {total} so far, and so on with each "
-            "further fit. Keep one account for the table: `with dpboost.Budget(epsilon=...):`, "
-            "fit(..., fraction=...).",
+            f"This process has made {table.n_fits} fits to tables with these columns, in no "
+            f"budget: if these share rows, the fits so far add up to {total}. Use one budget for "
+            "the table: `with dpboost.Budget(epsilon=...):`, fit(..., fraction=...).",
             EpsilonSumWarning,
         )
 
 
 def warn_of_search(estimator: Any) -> tuple[bool, bool]:
-    """Warn where a clone is one of many that scikit-learn fits to the same rows.
+    """Warn if a clone is one of many that scikit-learn fits to the same rows.
 
     Parameters
     ----------
     estimator : estimator
-        Of which a clone is made.
+        Estimator that is cloned.
 
     Returns
     -------
     counted : bool
-        Whether a search says what its fits add up to, that of the clone included.
+        Whether the warning of a search covers the fit of the clone.
     scored : bool
-        Whether it also says that the scores of the clone are not charged.
+        Whether the warning also covers the scores of the clone, which are not charged.
     """
     search, counted = running_search(estimator)
     if search is None:
@@ -314,9 +312,9 @@ def warn_of_search(estimator: Any) -> tuple[bool, bool]:
         )
     else:
         rest = (
-            f"the same, in no budget: {search.sum}. Keep one account for them: inside "
-            "`with dpboost.Budget(epsilon=...):` give its fit(..., fraction=...), which is the "
-            "part of each fit."
+            f"the same, in no budget: {search.sum}. Use one budget for them: inside "
+            "`with dpboost.Budget(epsilon=...):` pass fit(..., fraction=...), the fraction of "
+            "each fit."
         )
     warn_once(head + rest, EpsilonSumWarning, search.table)
     return True, search.scores

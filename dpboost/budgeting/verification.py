@@ -71,7 +71,7 @@ def verify_accounting(certificate: Mapping[str, Any]) -> tuple[str, ...]:
         reasons = "; ".join(claim["reasons_why_not"])
         raise CertificateError(f"The certificate claims no guarantee: {reasons}.")
     if accounting is None:
-        raise CertificateError("The certificate lists no releases: nothing can be computed again.")
+        raise CertificateError("The certificate lists no releases to recompute its total.")
     if accounting["format"] != FORMAT:
         raise CertificateError(
             f"The releases are of format {accounting['format']}, and this version reads {FORMAT}."
@@ -81,7 +81,7 @@ def verify_accounting(certificate: Mapping[str, Any]) -> tuple[str, ...]:
     except (InvalidParameterError, ArithmeticError, LookupError, ValueError) as error:
         if isinstance(error, CertificateError):
             raise
-        raise CertificateError(f"The releases make no sense: {error}") from error
+        raise CertificateError(f"The releases are inconsistent: {error}") from error
 
 
 class _Verification:
@@ -112,7 +112,7 @@ class _Verification:
         total = self._total(self.accounting["scopes"], by_content=False)
         stated = self.accounting["spent"]
         if (total.cost, total.delta) != (Fraction(stated["cost"]), Fraction(stated["delta"])):
-            raise CertificateError("What is spent is not the sum of the releases that are listed.")
+            raise CertificateError("The spent amount is not the sum of the listed releases.")
         n_releases = self._number_of_releases(self.accounting["scopes"])
         if n_releases != self.claim["number_of_releases"] and not self._is_of_folds():
             raise CertificateError(
@@ -158,9 +158,9 @@ class _Verification:
         }
         earlier = Fraction(accounting["earlier"]["epsilon"])
         if claim["continued_model"] and not earlier and accounting["budget"] is None:
-            raise CertificateError("Nothing covers the model that is continued.")
+            raise CertificateError("The claim does not cover the continued model.")
         if pure and (power != 1 or Fraction(accounting["spent"]["delta"])):
-            raise CertificateError("The guarantee is not pure: releases may fail.")
+            raise CertificateError("The guarantee is not pure, because releases may fail.")
         for name, own in stated.items():
             if claim[name] != own:
                 raise CertificateError(

@@ -53,7 +53,7 @@ def merge(*partials: Partial) -> Partial:
     answer: Answer | None = None
     for partial in partials:
         if partial.release != release or counted & partial.counted:
-            raise RuntimeError("Partial sums of different questions or of the same rows met.")
+            raise RuntimeError("Partial sums are of different queries, or of the same rows.")
         counted |= partial.counted
         behind |= partial.behind
         answer = _add(answer, partial.answer)

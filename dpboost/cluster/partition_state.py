@@ -139,7 +139,7 @@ class Cell:
         """
         with self._lock:
             if not self._whole:
-                raise RuntimeError("A partition failed in the middle of an order.")
+                raise RuntimeError("A partition failed during a command.")
             if self.position < message.first:
                 return Partial(
                     release=message.release,

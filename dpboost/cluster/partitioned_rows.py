@@ -174,5 +174,5 @@ class PartitionedRows(ABC):
     def _complete(self, partial: Partial) -> Answer:
         """Return an answer that has every partition in it; none can be in it twice."""
         if partial.counted != frozenset(self._sites) or partial.answer is None:
-            raise FitFailedError("The fit failed: a sum does not hold all partitions.")
+            raise FitFailedError("The fit failed: a sum lacks some partitions.")
         return partial.answer

@@ -165,6 +165,6 @@ class DaskRows(PartitionedRows):
         except KilledWorker:
             pass
         raise FitFailedError(
-            "The fit failed: a partition was being worked on by each of several workers that "
-            "died. Give workers more memory or partitions fewer rows."
+            "The fit failed: several workers died while they processed one partition. Give "
+            "workers more memory or partitions fewer rows."
         )

@@ -72,8 +72,8 @@ class _DaskEstimator:
                 client = default_client()
             if client is None:
                 raise InvalidParameterError(
-                    f"{type(self).__name__} finds no Dask client: make one with "
-                    "distributed.Client(...), or give it as client=..."
+                    f"{type(self).__name__} finds no Dask client: create one with "
+                    "distributed.Client(...), or pass it as client=..."
                 )
             return client
         if not isinstance(self.client, Client):

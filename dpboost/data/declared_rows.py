@@ -252,7 +252,7 @@ class Declaration:
 
     @property
     def _table(self) -> str:
-        """The table, at the begin of a sentence."""
+        """The table, at the beginning of a sentence."""
         return self.interface.table[:1].upper() + self.interface.table[1:]
 
     def _column(self, name: str | None, table: Any) -> str:
@@ -260,8 +260,8 @@ class Declaration:
         words = self.interface
         if name is None:
             raise InvalidParameterError(
-                f"The target column is missing: {words.target}, or give a line of the data "
-                "dictionary the role 'target'."
+                f"The target column is missing: {words.target}, or set the role 'target' in a "
+                "line of the data dictionary."
             )
         if name not in table.columns:
             raise InvalidParameterError(
@@ -271,15 +271,15 @@ class Declaration:
         return name
 
     def _problems(self, names: Sequence[str], undeclared: Sequence[str]) -> list[str]:
-        """Return what has to be fixed before table and declaration fit: a line a column."""
+        """Return the mismatches of table and declaration, one line per column."""
         words, lines = self.interface, []
         if self.dictionary is None:
             if undeclared:
                 lines = [
-                    f"The schema declares no type of {', '.join(undeclared)}, and one row could "
-                    "change a type that is read off the cells. Declare the columns: a type in the "
-                    "data dictionary is enough for numbers and for categories "
-                    f"({words.template} writes one to fill in)."
+                    f"The schema declares no type for {', '.join(undeclared)}, and one row could "
+                    "change a type that is inferred from the cells. Declare the columns: a type in "
+                    "the data dictionary is enough for numbers and for categories "
+                    f"({words.template} writes a template)."
                 ]
         else:
             types = {entry.name: entry.type for entry in self.dictionary.entries}
@@ -291,7 +291,7 @@ class Declaration:
             ]
             for name in undeclared:
                 what = "is text" if types[name] == "text" or not words.all_text else "has no type"
-                cures = "its type 'category' (without values they are learned privately), or its "
+                cures = "its type 'category' (without values they are estimated privately), or its "
                 lines.append(f"  {name}: {what}; make {cures}role 'ignore' or 'user'")
             if lines:
                 head = f"The data dictionary and {words.table} do not match:"

@@ -434,14 +434,14 @@ class PrivateEstimator(
         }
         if self._task == "classification" and callable(self.objective):
             raise InvalidParameterError(
-                f"The 'conformal' parameter of {owner}.fit does not go with a function as "
-                "objective: sets of classes need probabilities, and it gives raw scores."
+                f"The 'conformal' parameter of {owner}.fit does not support a function as "
+                "objective: sets of classes need probabilities, but it returns raw scores."
             )
         for name, there in given.items():
             if there:
                 raise InvalidParameterError(
-                    f"The 'conformal' parameter of {owner}.fit does not go with {name}: held-out "
-                    "rows must be unknown to the model. Leave one of the two out."
+                    f"The 'conformal' parameter of {owner}.fit does not support {name}: held-out "
+                    "rows must not affect the model. Omit one of the two."
                 )
         return level
 
@@ -525,17 +525,17 @@ class PrivateEstimator(
 def _as_many_as_needed(given: Given) -> tuple[Given, int | None]:
     """Leave rounds and steps to the recipe where they are more than it needs; with the most.
 
-    Who asks LightGBM for thousands of rounds and stops it early asks for as many as are needed. The
-    noise of a round is that of all that are planned, whether or not they come.
+    Thousands of rounds with early stopping mean as many rounds as are needed. The noise of a round
+    depends on the number of planned rounds, even if training stops early.
     """
     rounds = given.get("n_estimators")
     if not isinstance(rounds, (int, np.integer)) or rounds <= MANY_ROUNDS or "preset" in given:
         return given, None
     rate = given.get("learning_rate")
-    steps = "" if rate is None else f", and its steps for learning_rate={rate!r}"
+    steps = "" if rate is None else f", and its rate instead of learning_rate={rate!r}"
     warn_user(
-        f"n_estimators={rounds!r} with early stopping asks for as many rounds as are needed: the "
-        f"rounds of the recipe are planned{steps}, as noise is divided among all that are planned.",
+        f"n_estimators={rounds!r} with early stopping means as many rounds as needed: the number "
+        f"of the recipe is used{steps}, because the budget is divided among all planned rounds.",
         ParameterWarning,
     )
     left = {name: given[name] for name in given if name not in ("n_estimators", "learning_rate")}
@@ -543,7 +543,7 @@ def _as_many_as_needed(given: Given) -> tuple[Given, int | None]:
 
 
 def _refuse_for_several(options: FitOptions, owner: str) -> None:
-    """Raise for what needs one number a row where several quantiles are learned."""
+    """Raise for options that need one number per row if there are several quantiles."""
     asked = {
         "conformal": options.conformal is not None,
         "eval_set": options.eval_set is not None or options.eval_X is not None,
@@ -551,8 +551,8 @@ def _refuse_for_several(options: FitOptions, owner: str) -> None:
     for name, there in asked.items():
         if there:
             raise InvalidParameterError(
-                f"The {name!r} parameter of {owner}.fit needs one prediction a row, and several "
-                "quantiles are asked for: give one alpha, or leave it out."
+                f"The {name!r} parameter of {owner}.fit needs one prediction per row, but several "
+                "quantiles are requested: pass one alpha, or omit the parameter."
             )
 
 

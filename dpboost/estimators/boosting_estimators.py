@@ -29,8 +29,8 @@ class LGBMModel(PrivateEstimator, lightgbm.LGBMModel):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RefusedError(
-            "LGBMModel leaves open whether labels are numbers or classes, and whether their "
-            "bounds or their names are public: use LGBMRegressor or LGBMClassifier."
+            "LGBMModel does not determine whether labels are numbers or classes, and which of "
+            "their metadata are public: use LGBMRegressor or LGBMClassifier."
         )
 
 
@@ -44,16 +44,16 @@ class LGBMRanker:
 
     Privacy
     -------
-    The gradient of a row in a ranking depends on the other rows of its query, so one row can move
-    all of them and no bound of its part exists.
+    The gradient of a row in a ranking depends on the other rows of its query, so one row can change
+    all of them, and its contribution has no bound.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RefusedError(
             f"{type(self).__name__} is not available: gradients of rankings mix the rows of a "
-            "query, so that no bound of one row's part exists. Rank pointwise: fit LGBMRegressor "
+            "query, so the contribution of one row has no bound. Rank pointwise: fit LGBMRegressor "
             "to the relevance of single rows with Schema(label_bounds=...), or LGBMClassifier to "
-            "clicks, and sort the rows of each query by what it predicts."
+            "clicks, and sort the rows of each query by the prediction."
         )
 
     def fit(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -305,13 +305,13 @@ class Evaluator:
                 )
             if classes is not None and not encode_classes(labels, sorted(classes))[1].all():
                 raise InvalidParameterError(
-                    f"The evaluation set {public.name!r} holds labels that are not among the "
+                    f"The evaluation set {public.name!r} contains labels that are not declared "
                     "classes: drop these rows, or declare the classes with Schema(classes=...)."
                 )
         if self.sets:
             names = ", ".join(public.name for public in self.sets)
             warn_user(
-                f"The rows given for evaluation ({names}) are taken as public: scores on them are "
+                f"The evaluation rows ({names}) are assumed to be public: scores on them are "
                 "not protected. Pass only public rows.",
                 PublicRowsWarning,
             )

@@ -120,7 +120,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_matrices_are_refused(damaged):
-    with pytest.raises(InvalidParameterError, match="The sparse matrix X is damaged") as caught:
+    with pytest.raises(InvalidParameterError, match="The sparse matrix X is invalid") as caught:
         read_table(damaged())
     assert not any(digit in str(caught.value) for digit in "0123456789")
 

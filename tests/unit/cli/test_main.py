@@ -228,7 +228,7 @@ def test_undeclared_columns_are_named(folder, capsys):
     fit_open = ["fit", str(folder / "open.csv"), *arguments, "-o", str(folder / "open.txt")]
     assert main(fit_open) == 2
     said = capsys.readouterr().err
-    assert "declares no type of smoker" in said
+    assert "declares no type for smoker" in said
     assert "--assume-types" in said
     assert not (folder / "open.txt").exists()
     assert main([*fit_open, "--assume-types"]) == 0
