@@ -81,7 +81,7 @@ def data_frame(owner: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -
     Raises
     ------
     ImportError
-        Where pandas is not installed.
+        If pandas is not installed.
     """
     try:
         import pandas as pd
@@ -108,7 +108,7 @@ def new_axes(what: str, ax: Any = None, **options: Any) -> Any:
     InvalidParameterError
         If they are no axes.
     ImportError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     if ax is not None:
         if not hasattr(ax, "get_figure"):

@@ -146,7 +146,7 @@ def audit_estimator(
     pairs : sequence of OutsidePair, optional
         Those of `outside_pairs` by default.
     statistic : callable, optional
-        As of :func:`estimate_epsilon`: what to read off a fitted estimator.
+        As in :func:`estimate_epsilon`: what to read off a fitted estimator.
 
     Returns
     -------

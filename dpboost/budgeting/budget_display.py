@@ -56,7 +56,7 @@ class ShownBudget:
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         rows = (
             (line.what, float(line.fraction), line.account, _rows_of(line))
@@ -70,7 +70,7 @@ class ShownBudget:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes by default.
+            Axes of the plot; new axes by default.
 
         Returns
         -------
@@ -79,7 +79,7 @@ class ShownBudget:
         Raises
         ------
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         bars: list[Bar]
         if self.periods is None:

@@ -22,7 +22,7 @@ def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
     spender : estimator, PrivacyReport or Budget
         A fitted estimator is drawn by its report.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes by default.
+        Axes of the plot; new axes by default.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
     InvalidParameterError
         For anything else, and for a fit without privacy, which spends no budget.
     ImportError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
 
     Privacy
     -------
@@ -76,7 +76,7 @@ def plot_accuracy_vs_epsilon(
     forecasts : Forecast or dict of str to Forecast
         What `forecast` returned for public rows; several plans by name.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes by default.
+        Axes of the plot; new axes by default.
     epsilon : float, optional
         The one that is planned: a line down.
     reference : float, optional
@@ -91,7 +91,7 @@ def plot_accuracy_vs_epsilon(
     InvalidParameterError
         For forecasts without public rows, and for different metrics.
     ImportError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
 
     Examples
     --------

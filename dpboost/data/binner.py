@@ -153,7 +153,7 @@ class Binner:
         Parameters
         ----------
         schema : ResolvedSchema
-            Declared knowledge by position; made by ``Schema.resolve(feature_names)``.
+            Declared knowledge by position; created by ``Schema.resolve(feature_names)``.
         n_bins : int
             Value bins of a feature with bounds, or with nothing known; 2 to 255.
         bounds : dict of int to (lower, upper), optional

@@ -263,7 +263,7 @@ class PrivateEstimator(
         InvalidParameterError
             For bad parameters or shapes, before anything is drawn or charged.
         BudgetExceededError
-            If less is left of the budget; nothing is drawn or charged.
+            If too little of the budget remains; nothing is drawn or charged.
 
         Warns
         -----

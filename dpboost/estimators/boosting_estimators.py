@@ -79,17 +79,17 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
     * ``regression`` (the default): half-width of the label bounds, times ``gradient_clip``;
     * ``regression_l1``, ``huber``, ``fair``, ``quantile``: 1, ``alpha``, ``fair_c`` and the larger
       of ``alpha`` and ``1 - alpha`` by their own formulas (``losses.RobustLoss``). The first and
-      the last also release where labels lie inside their bounds, for 1 to 5 % of the budget;
-      ``schema_`` then has that range. Several quantiles are learned at once on trees of one
-      structure and from one budget: the bound of a row is that of all of them together;
-    * ``mape``: as ``regression_l1``, of rows that weigh ``m / max(m, |label|)``, where ``m`` is the
-      smallest size of a label between the bounds, and at least 1. Bounds far from zero keep rows of
-      large labels from being hidden by noise that is made for small ones;
+      the last also release an estimate of the label range, for 1 to 5 % of the budget;
+      ``schema_`` then has that range. Several quantiles are fitted jointly, with common tree
+      structures and one budget: the bound of a row is that of all of them together;
+    * ``mape``: as ``regression_l1``, with row weights ``m / max(m, |label|)``, where ``m`` is the
+      smallest absolute label between the bounds, and at least 1. With bounds far from zero, rows
+      with large labels are not hidden by noise that is scaled for small ones;
     * ``cross_entropy``, ``binary``: 1, as label and prediction are between 0 and 1;
     * ``poisson``, ``gamma``, ``tweedie``: raw scores are clipped for gradients as well, to the
       logarithms of the label bounds; the bounds and their reasons are in ``losses.LogLinkLoss``.
-      Labels must be positive for ``gamma`` and not negative for the others; what is not is
-      clipped like any label outside its bounds.
+      Labels must be positive for ``gamma`` and nonnegative for the others; other labels are
+      clipped to the bounds.
 
     Examples
     --------
@@ -215,9 +215,9 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         Returns
         -------
         ndarray of shape (n_rows, 2)
-            Lower and upper ends, inside the label bounds: the prediction less and plus the released
-            quantile of the errors of the rows that were held out. Labels are covered as they are
-            clipped to the label bounds, on average over rows like those.
+            Lower and upper ends, inside the label bounds: the prediction minus and plus the
+            released quantile of the errors of the held-out rows. The coverage is marginal, for
+            labels that are clipped to the label bounds.
 
         Raises
         ------
@@ -373,7 +373,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         return probability
 
     def predict_set(self, X: Any) -> NDArray[np.bool_]:
-        """Predict sets of classes that hold those of new rows at the level of ``fit``.
+        """Predict sets of classes that cover those of new rows at the level of ``fit``.
 
         Parameters
         ----------
@@ -382,8 +382,8 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         Returns
         -------
         ndarray of shape (n_rows, n_classes), bool
-            A column for each of ``classes_``: whether its probability is at least one less the
-            released quantile of the errors of the rows that were held out. A set may be empty.
+            One column for each of ``classes_``: whether its probability is at least one minus the
+            released quantile of the errors of the held-out rows. A set may be empty.
 
         Raises
         ------

@@ -74,7 +74,7 @@ class PrivateScore(CarryingEstimator):
         InvalidParameterError
             Where a budget is given or open, and no fraction.
         BudgetExceededError
-            If less is left of the budget; nothing is drawn or charged.
+            If too little of the budget remains; nothing is drawn or charged.
 
         Warns
         -----

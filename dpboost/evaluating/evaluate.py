@@ -104,7 +104,7 @@ def evaluate(
     InvalidParameterError
         For bad arguments, before anything is drawn or charged; and without a budget.
     BudgetExceededError
-        If less is left of the budget; nothing is drawn or charged.
+        If too little of the budget remains; nothing is drawn or charged.
 
     Privacy
     -------

@@ -102,7 +102,7 @@ class Evaluation:
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         columns = ("value", "low", "high", "noise_stddev")
         lines = [
@@ -131,7 +131,7 @@ class Evaluation:
         metric : str, optional
             Of the groups; the first one by default.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes by default.
+            Axes of the plot; new axes by default.
 
         Returns
         -------
@@ -142,7 +142,7 @@ class Evaluation:
         InvalidParameterError
             If there is no such curve or metric.
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         owner = "Evaluation.plot"
         kind = kind or ("roc" if self.curves else "groups")

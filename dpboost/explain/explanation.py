@@ -74,7 +74,7 @@ class Shape:
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         numbers = [(math.nan, math.nan, label) for label in self.labels]
         if not self.is_categorical:
@@ -246,7 +246,7 @@ class Explanation:
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         return data_frame("Explanation", ("feature", "output", "effect", "error"), self._effects())
 
@@ -256,7 +256,7 @@ class Explanation:
         Parameters
         ----------
         features, **options
-            As of :func:`dpboost.plot_shapes`.
+            As in :func:`dpboost.plot_shapes`.
 
         Returns
         -------
@@ -265,7 +265,7 @@ class Explanation:
         Raises
         ------
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         from dpboost.explain.plots import plot_shapes
 

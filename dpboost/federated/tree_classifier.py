@@ -53,7 +53,7 @@ min_gain, prune, min_rows, bounds_share, monotone_constraints : optional
         each. By ``selection`` a party chooses a split on its own rows (``local_rnm``).
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
-        private*: a warning, the report and the model text say so.
+        private*: a warning, the report and the model text state this.
 
     Attributes
     ----------

@@ -373,7 +373,7 @@ class Booster(LoadedBooster):
         Raises
         ------
         OSError
-            If the file cannot be written; an old one is then as it was.
+            If the file cannot be written; an existing file is then unchanged.
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
         write_atomically(filename, text.encode())

@@ -149,11 +149,11 @@ def cv(
     Parameters
     ----------
     params : dict
-        As of :func:`dpboost.train`.
+        As in :func:`dpboost.train`.
     train_set : Dataset
-        As of :func:`dpboost.train`.
+        As in :func:`dpboost.train`.
     num_boost_round : int, optional
-        As of :func:`dpboost.train`.
+        As in :func:`dpboost.train`.
     folds : KFold, StratifiedKFold, SecretKFold or iterable of (train, test), optional
         Only the number of folds is used, with one warning: a secret random assignment decides the
         fold of each row. Splitters by groups or by time are refused.
@@ -204,7 +204,7 @@ def cv(
     InvalidParameterError
         For bad parameters, before anything is drawn or charged.
     BudgetExceededError
-        If less is left of the budget; nothing is drawn or charged.
+        If too little of the budget remains; nothing is drawn or charged.
 
     Privacy
     -------

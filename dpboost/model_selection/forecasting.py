@@ -138,7 +138,7 @@ class Forecast:
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         columns = ["epsilon", "hidden_rows", "value", "low", "high"]
         columns = columns[:2] if self.metric is None else columns
@@ -161,7 +161,7 @@ class Forecast:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes by default.
+            Axes of the plot; new axes by default.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class Forecast:
         Raises
         ------
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         ax = new_axes("Forecast.plot()", ax)
         if self.metric is None:

@@ -119,7 +119,7 @@ def refit_leaves(
     InvalidParameterError
         For models of another kind and bad rows, before anything is drawn or charged.
     BudgetExceededError
-        If less is left of the budget; nothing is drawn or charged.
+        If too little of the budget remains; nothing is drawn or charged.
 
     Privacy
     -------

@@ -186,7 +186,7 @@ class SecretKFold:
         X : table of shape (n_rows, n_features)
         y : ignored
         groups : array-like of shape (n_rows,), optional
-            Whose row each one is.
+            User of each row.
 
         Yields
         ------

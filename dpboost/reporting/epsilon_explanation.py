@@ -22,7 +22,7 @@ _PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonExplanation:
-    r"""A guarantee as bounds on an attacker; made by `explain_epsilon`.
+    r"""A guarantee as bounds on an attacker; created by `explain_epsilon`.
 
     The attacker knows all other rows and all released values, and decides whether a row is in the
     table. Every bound is valid for every attacker.

@@ -69,7 +69,7 @@ class PrivacyReport(ReportTerms):
         Raises
         ------
         OSError
-            If the file cannot be written; an old one is then as it was.
+            If the file cannot be written; an existing file is then unchanged.
         """
         return document(self).page(path)
 
@@ -191,7 +191,7 @@ class PrivacyReport(ReportTerms):
         InvalidParameterError
             As in :meth:`certificate`.
         OSError
-            If the file cannot be written; an old one is then as it was.
+            If the file cannot be written; an existing file is then unchanged.
         """
         record = self.certificate(model=model, stated=stated, budget=budget, scores=scores)
         return certificate_document(self, record).page(path)

@@ -84,7 +84,7 @@ class SchemaCheck:
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         return data_frame("SchemaCheck", ("column", "what", "text"), self._rows)
 

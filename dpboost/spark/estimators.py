@@ -223,7 +223,7 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
             For bad parameters or input, before anything is drawn or charged, and where a partition
             holds other rows when it is read again.
         BudgetExceededError
-            If less is left of the budget; nothing is drawn or charged.
+            If too little of the budget remains; nothing is drawn or charged.
         FitFailedError
             Where Spark gives its job up.
 

@@ -35,7 +35,7 @@ class GivenRows:
     sample_weight, init_score : array-like, optional
         Weights, and where scores begin.
     user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is.
+        User of each row.
     example : table, optional
         With the same columns, once batches are opened: all rows, or the first batch.
     """
