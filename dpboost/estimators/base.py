@@ -207,10 +207,10 @@ class PrivateEstimator(
             its row.
         init_score : array-like of shape (n_rows,) or (n_rows, n_classes), optional
             Private raw scores at which training begins, instead of the released start value. As in
-            LightGBM, they are not part of the model. The user promises that each is a function of
-            its own row and of public or released numbers.
+            LightGBM, they are not part of the model. The user must ensure that each is a function
+            of its own row and of public or released numbers.
         eval_set : list of (X, y), optional
-            Rows on which each round is evaluated. Training rows among them are skipped: see
+            Public rows on which each round is evaluated. Training rows are skipped: see
             :class:`dpboost.SkippedRowsWarning`.
         eval_names : list of str, optional
             Their names; ``valid_0``, ``valid_1``, ... by default.
@@ -226,7 +226,7 @@ class PrivateEstimator(
         callbacks : list of callable, optional
             LightGBM's callbacks: see :mod:`dpboost.callback`.
         eval_X, eval_y : optional
-            Another way to give ``eval_set``: one table and its labels, or tuples of them.
+            Alternative to ``eval_set``: one table and its labels, or tuples of them.
         init_model : estimator, Booster, str or path, optional
             A released model to continue: its trees are kept, and training begins at its
             predictions. The report adds up the budgets of both fits; a ``Budget`` to which both
@@ -238,7 +238,7 @@ class PrivateEstimator(
             Budget whose ledger records the fit; it replaces ``epsilon`` and ``delta``. Inside
             ``with Budget(...)`` that budget by default.
         fraction : float or Fraction, optional
-            Fraction of the budget that the fit takes, in (0, 1], in the accountant's unit. Unspent
+            Fraction of the budget for the fit, in (0, 1], in the accountant's unit. Unspent
             budget is not returned, unless held-out rows stop the fit early.
         holdout : float or Fraction, optional
             Expected share of rows, or of users where these are protected, that a secret random
@@ -250,8 +250,8 @@ class PrivateEstimator(
         conformal : float, optional
             Share of new rows that :meth:`predict_interval` or :meth:`predict_set` covers, at least
             0.5. A secret random assignment then holds out three tenths of the rows, or of the
-            users. They are not used in training, so that the quantile of their errors has the
-            whole budget, as training has.
+            users. They are not used in training, so the quantile of their errors and the training
+            each use the whole budget.
 
         Returns
         -------

@@ -30,15 +30,15 @@ class Estimate:
     Parameters
     ----------
     value : float
-        Where noise has left nothing, the end of the range that is nearest.
+        The estimate, clipped to the range of the metric.
     low, high : float
-        Interval of 95 % for the metric of the population that the rows were drawn from: it counts
-        the noise and that the rows are a sample.
+        95 % confidence interval for the metric of the population of the rows, which includes noise
+        and sampling error.
     noise_stddev : float
-        Standard deviation that noise alone gives the value.
+        Standard deviation of the value from noise alone.
     too_few : bool, default=False
-        Whether the released number of rows is no more than noise: no one may be there, and the
-        value means nothing. It is shown as "too few rows".
+        Whether the released number of rows is within its noise: the group may be empty, and the
+        value is meaningless. It is shown as "too few rows".
     """
 
     value: float
@@ -89,7 +89,7 @@ class Estimate:
 
 
 def marked(figures: Mapping[str, Estimate], n_rows: float, variance: float) -> dict[str, Estimate]:
-    """Return the figures of a group, marked where its released number of rows is noise.
+    """Return the metrics of a group, marked if its released number of rows is within noise.
 
     Parameters
     ----------
