@@ -179,7 +179,7 @@ class NextFit:
     epsilon : float
         Epsilon of the fit alone, at the budget's delta.
     average : int
-        Number of latest models, including this fit, whose predictions to average, at no charge.
+        Number of latest models, including this fit, whose predictions to average, without charge.
 
     Examples
     --------

@@ -86,7 +86,7 @@ class FeatureHistograms:
     transcript: Any = None
 
     def drift(self, since: FeatureHistograms) -> dict[str, FeatureDrift]:
-        """Compare with earlier histograms of the same bins, at no charge.
+        """Compare with earlier histograms of the same bins, without charge.
 
         Parameters
         ----------

@@ -135,7 +135,7 @@ def users_of(
 
 
 def check_users(user_ids: Any, privacy: PrivacyRequest, owner: str) -> None:
-    """Raise unless users and how many rows of each take part are given together."""
+    """Raise unless users and the maximum rows per user are given together."""
     if user_ids is not None and privacy.rows_per_user is None:
         raise InvalidParameterError(
             "user_ids, or a column with the role 'user' in the data dictionary, need the maximum "
@@ -145,8 +145,8 @@ def check_users(user_ids: Any, privacy: PrivacyRequest, owner: str) -> None:
     if user_ids is None and privacy.rows_per_user is not None:
         raise InvalidParameterError(
             f"{owner} protects users (rows_per_user={privacy.rows_per_user}), and needs the user "
-            "of each row: pass both or neither. Give fit(..., user_ids=...), or a column of X the "
-            "role 'user' in the data dictionary."
+            "of each row: pass both or neither. Pass fit(..., user_ids=...), or set the role "
+            "'user' for a column of X in the data dictionary."
         )
 
 
@@ -239,8 +239,8 @@ def check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
         )
     if n_classes > recipe.most_classes:
         raise InvalidParameterError(
-            f"The recipe {recipe.name!r} learns at most {recipe.most_classes} classes, and the "
-            "labels have more. Unknown label type: were they meant for a regression? Otherwise "
+            f"The recipe {recipe.name!r} supports at most {recipe.most_classes} classes, and the "
+            "labels have more. Unknown label type: for a regression use a regressor. Otherwise "
             "declare fewer"
             + worded(" with Schema(classes=...).", " values of the target in the schema.")
         )
@@ -259,8 +259,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     check_same_length(n_rows, weights)
     if (weights < 0).any():
         raise InvalidParameterError(
-            "The 'sample_weight' parameter of fit must not be negative: a weight is how often its "
-            "row counts. Leave rows out that are not to count, or give them weight 0."
+            "The 'sample_weight' parameter of fit must not be negative: a weight is the number of "
+            "times that a row counts. Remove rows that must not count, or set their weight to 0."
         )
     return weights
 

@@ -82,7 +82,7 @@ def choose_loss(
         return request.objective.loss(schema, label_spread=label_spread), ()
     if not schema.classes:
         raise InvalidParameterError(
-            "No class has enough rows for its label to be learned at "
+            "No class has enough rows for a private estimate of its label at "
             f"epsilon={request.privacy.epsilon:g}, delta={request.privacy.delta:g}. "
             + worded(
                 "Declare the classes, schema=Schema(classes=...), or raise 'epsilon'.",

@@ -334,8 +334,8 @@ def warn_of_terms(
         warn_user(
             worded(
                 f"Schema({idle}=...) has no effect on a {kind}: leave it out, or use a {meant}.",
-                f"What the schema says of the target ({idle}) has no effect on a {kind}: leave it "
-                "out, or give --task the other task.",
+                f"The declaration of the target ({idle}) in the schema has no effect on a {kind}: "
+                "remove it, or change --task.",
             ),
             ParameterWarning,
         )
@@ -346,14 +346,14 @@ def warn_of_epsilon(epsilon: Epsilon) -> None:
     if epsilon > LARGE_EPSILON and epsilon != math.inf:
         warn_user(
             f"epsilon={float(epsilon):g} gives almost no protection: one row may make an outcome "
-            f"exp({float(epsilon):g}) times as likely. Take at most {LARGE_EPSILON}; about 1 is a "
-            "strong promise.",
+            f"exp({float(epsilon):g}) times as likely. Use at most {LARGE_EPSILON}; about 1 is a "
+            "strong guarantee.",
             LargeEpsilonWarning,
         )
 
 
 def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
-    """Warn where delta would allow whole rows to be published.
+    """Warn if delta would allow a mechanism to publish whole rows.
 
     Parameters
     ----------
@@ -364,8 +364,8 @@ def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
     if used and ledger.epsilon != math.inf and ledger.delta * Fraction(n_rows) > 1:
         warn_user(
             f"delta={float(ledger.delta):g} is more than one over the released number of rows: a "
-            "mechanism that shows a whole row now and then could keep to it. Take a delta well "
-            "below one over the number of rows.",
+            "mechanism that publishes a random row would satisfy it. Use a delta well below one "
+            "over the number of rows.",
             LargeDeltaWarning,
         )
 
@@ -373,16 +373,16 @@ def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
 def warn_of_budget(
     privacy: PrivacyRequest, recipe: str, *, spent_on: PrivacyCost, needed: float
 ) -> None:
-    """Warn where noise drowns every leaf whatever the rows are, and name an epsilon that helps.
+    """Warn if noise exceeds every leaf value for any rows, and suggest an epsilon.
 
     Parameters
     ----------
     recipe : str
         Its name.
     spent_on : Fraction or inf
-        What is left for the trees.
+        Remaining budget for the trees.
     needed : float
-        The budget at which the noise of a leaf is as large as all that a leaf can say.
+        Budget at which the noise of a leaf equals the range of leaf values.
     """
     times = needed / float(spent_on)
     if times > 1:
@@ -400,14 +400,14 @@ def warn_of_budget(
 
 
 def warn_if_not_private(epsilon: Epsilon, *, seeded: bool) -> bool:
-    """Say it when the user's parameters give no guarantee; return whether they give one."""
+    """Warn if the user's parameters give no guarantee; return whether they give one."""
     if seeded:
         reason, cure = (
-            "noise_seed lets anyone who knows it subtract the noise",
-            "Leave noise_seed out",
+            "anyone who knows noise_seed can subtract the noise",
+            "Omit noise_seed",
         )
     elif epsilon == math.inf:
-        reason, cure = "epsilon is infinite, so there is no noise", "Give a finite epsilon"
+        reason, cure = "epsilon is infinite, so there is no noise", "Pass a finite epsilon"
     else:
         return True
     warn_user(f"This model is not private: {reason}. {cure}.", NotPrivateWarning)

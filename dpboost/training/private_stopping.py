@@ -63,9 +63,9 @@ def check_stopping(request: FitRequest) -> None:
     for name, there in given.items():
         if there:
             raise InvalidParameterError(
-                f"Early stopping by the 'holdout' of {request.owner}.fit does not go with "
-                f"{name}: all held-out rows have equal weight in the loss. Leave one of the two "
-                "out, or pass public rows as eval_set."
+                f"Early stopping by the 'holdout' of {request.owner}.fit does not support "
+                f"{name}: all held-out rows have equal weight in the loss. Omit one of the two, "
+                "or pass public rows as eval_set."
             )
 
 

@@ -76,8 +76,8 @@ def warn_of_labels(seen: SeenRows, classes: Sequence[Any], *, declared: bool) ->
         cure = cure if declared else "declare them"
         where = worded("schema=Schema(classes=...)", "the values of the target in the schema")
         warn_user(
-            f"Rows with other labels than {listed(classes)} take no part, and the released "
-            f"numbers say that there are some: more than {SURE:g} standard deviations of their "
+            f"Rows with labels other than {listed(classes)} take no part. According to released "
+            f"numbers there are such rows, by more than {SURE:g} standard deviations of the "
             f"noise. If these are not all classes, {cure}: {where}.",
             ParameterWarning,
         )
@@ -131,7 +131,7 @@ def warn_of_settings(facts: PublicFacts, recipe: Recipe) -> None:
     warn_user(
         f"Settings that cost accuracy under privacy: {settings}, because "
         f"{' and '.join(reasons)}. For this budget and number of rows the recipe "
-        f"{recipe.name!r} takes {rules}: leave out what comes from a model without noise.",
+        f"{recipe.name!r} uses {rules}: omit settings from a model without noise.",
         ParameterWarning,
     )
 
@@ -283,11 +283,10 @@ def _lines(
         ]
         if at:
             yield (
-                f"Most values of {_first(at)} lie at an end of the declared range, or beyond it, "
+                f"Most values of {_first(at)} are at an end of the declared range, or beyond it, "
                 "where they are clipped. Correct the ranges by the codebook: "
                 + worded("schema=Schema(bounds=...), or ", "")
-                + "lower and upper in the data dictionary; leave them as they are if the values "
-                "really lie there."
+                + "lower and upper in the data dictionary; keep them if these values are correct."
             )
     empty = [
         repr(names[position])
@@ -296,7 +295,7 @@ def _lines(
     ]
     if empty:
         yield (
-            f"No value of {_first(empty)} has enough rows to be learned, so that all of them "
+            f"No value of {_first(empty)} has enough rows to be estimated, so all values "
             'count as "other". Declare the values'
             + worded(", schema=Schema(categories=...), or", " in the data dictionary, or")
             + " leave the columns out."
@@ -304,7 +303,7 @@ def _lines(
     bounds = declared.label_bounds
     if bounds is not None and seen is not None and _start_at_an_end(bounds, completed, seen, loss):
         yield (
-            f"The mean of the labels lies at an end of the label bounds {bounds[0]:g} to "
+            f"The mean of the labels is at an end of the label bounds {bounds[0]:g} to "
             f"{bounds[1]:g}; labels beyond them are clipped. Correct them by the codebook: "
             + worded("schema=Schema(label_bounds=...), or ", "")
             + "lower and upper of the target in the data dictionary."
@@ -393,7 +392,7 @@ def expected_of(seen: SeenRows | None, classes: Sequence[Any], *, weighted: bool
     if seen is None or weighted:
         return []
     lines = []
-    # Where rows take no part, their labels are to be mended first.
+    # If rows take no part, their labels must be corrected first.
     if seen.n_rows < ENOUGH_ROWS and not seen.some_take_no_part:
         lines.append(
             f"Few rows: about {_about(seen.n_rows)} by the released count, less than "

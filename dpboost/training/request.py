@@ -159,12 +159,12 @@ class Continuation:
         if self.report is None:
             reason, cure = (
                 "it continues a model without a privacy report, whose trees may show any row",
-                "Continue a model of dpboost. If it was trained on public rows alone, state so: "
+                "Continue a model of dpboost. If it was trained on public rows only, state it: "
                 "assume_public=('column_types', 'classes', 'init_model')",
             )
         elif not self.report.private:
             reason = f"the model that it continues is not: {'; '.join(self.report.reasons)}"
-            cure = "Continue a private one"
+            cure = "Continue a private model"
         else:
             return
         warn_user(f"This model is not private: {reason}. {cure}.", NotPrivateWarning)
@@ -296,8 +296,8 @@ class FitRequest:
             if given:
                 raise InvalidParameterError(
                     f"The {name!r} parameter of {self.owner} has no meaning for recipe="
-                    f"{recipe.name!r}, whose constants are those of the squared and the logistic "
-                    "loss without weights. Use recipe='best', or leave it out."
+                    f"{recipe.name!r}, whose constants are for the squared and the logistic loss "
+                    "without weights. Use recipe='best', or omit it."
                 )
 
     def check_classes(self, classes: Sequence[Any], extras: RowExtras) -> None:
