@@ -70,7 +70,7 @@ class Accountant(Protocol):
     name : str
         Name for the report.
     privacy_measure : str
-        What costs are counted in.
+        Unit of costs.
     """
 
     @property
@@ -79,7 +79,7 @@ class Accountant(Protocol):
 
     @property
     def privacy_measure(self) -> str:
-        """What costs are counted in."""
+        """Unit of costs."""
 
     def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
         """Return what a release costs, or raise :class:`UnsupportedReleaseError`."""
@@ -196,7 +196,7 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 
 def _checked_delta(left: Fraction) -> float:
-    """Return what is left of delta, or raise where Gaussian noise has none to work with."""
+    """Return the remaining delta, or raise if none remains for Gaussian noise."""
     if left <= 0:
         raise InvalidParameterError(
             "The 'delta' parameter is too small for Gaussian noise, of which what is learned takes "
@@ -383,7 +383,7 @@ class DerivedAccountant:
     Parameters
     ----------
     inner : Accountant
-        Says what a release costs.
+        Accountant of the charges of a release.
     """
 
     inner: Accountant
@@ -399,7 +399,7 @@ class DerivedAccountant:
 
     @property
     def privacy_measure(self) -> str:
-        """What costs are counted in."""
+        """Unit of costs."""
         return self.inner.privacy_measure
 
     def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
@@ -441,9 +441,9 @@ class GroupAccountant(DerivedAccountant):
     factor : Fraction
         At least 1.
     coordinates : int
-        How many times as many entries may differ as one row changes in a release.
+        Factor of the number of entries of a release that may differ.
     fits : int
-        Fits that fail together: what one spends of delta, each may spend.
+        Number of fits that each may use the same delta.
     delta : Fraction
         Of all of them.
     """
@@ -491,7 +491,7 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
     inner : Accountant
         Accounts for one row.
     rows : int
-        Most rows of a group, at least 1.
+        Maximum rows of a group, at least 1.
 
     Returns
     -------
@@ -499,11 +499,10 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
 
     Notes
     -----
-    What is private for one row is so for :math:`k` rows, which change one after the other, at
-    :math:`k` times its epsilon, :math:`k^2` times its rho (Bun and Steinke, TCC 2016,
-    Proposition 1.9) or :math:`k` times its mu (Dong, Roth, Su, JRSS B 2022, Theorem 5). The
-    Gaussian lattice condition counts entries that differ, of which there are at most :math:`k`
-    times as many.
+    A guarantee for one row implies one for :math:`k` rows, with :math:`k` times its epsilon,
+    :math:`k^2` times its rho (Bun and Steinke, TCC 2016, Proposition 1.9) or :math:`k` times its
+    mu (Dong, Roth, Su, JRSS B 2022, Theorem 5). The Gaussian lattice condition counts entries that
+    differ, which are at most :math:`k` times as many.
     """
     if rows == 1:
         return inner
@@ -512,18 +511,18 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
 
 
 def for_part(inner: Accountant, share: Fraction, fits: int, delta: Fraction) -> Accountant:
-    """Account for a fit that may spend a share of a budget, beside others of its kind.
+    """Account for a fit that uses a fraction of a budget together with similar fits.
 
     Parameters
     ----------
     inner : Accountant
-        Accounts for everything together.
+        Accountant of all of them together.
     share : Fraction
-        Part of the capacity, in (0, 1].
+        Fraction of the capacity, in (0, 1].
     fits : int
-        How many such fits there are in all.
+        Total number of such fits.
     delta : Fraction
-        Of everything together.
+        Delta of all of them together.
 
     Returns
     -------

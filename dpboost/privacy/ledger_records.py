@@ -25,7 +25,7 @@ class Charge(NamedTuple):
     delta : Fraction
         Probability of failure, as of stability histograms.
     lattice_error : Fraction
-        Use of the accountant's own limit.
+        Use of the accountant's lattice error limit.
     """
 
     cost: PrivacyCost
@@ -103,15 +103,15 @@ class LedgerEntry:
     label : str
         Kind of release.
     scope : tuple of str
-        Names of the scopes around it, from the outside.
+        Names of the enclosing scopes, from the outside.
     mechanism : Mechanism
-        With its budget.
+        Mechanism with its budget.
     bound : Sensitivity
         The sensitivity that scaled the noise, in units.
     unit : float
-        What one unit is worth.
+        Value of one unit.
     charge : Charge
-        What was recorded.
+        Recorded charge.
     because : tuple of Disjoint or None
         Of each scope around it, from the outside, why its children work on disjoint rows; None
         where they do not.
@@ -147,9 +147,9 @@ class Scope:
     parent : Scope or None
         The scope around it.
     most : Fraction, default=1
-        Part of the whole budget that its total may take.
+        Maximum fraction of the whole budget for its total.
     n_folds : int, default=0
-        How many children a scope of folds has, of which each row is in all but one; 0 for others.
+        Number of children of a scope of folds; each row is in all but one. 0 for other scopes.
     """
 
     path: tuple[str, ...]

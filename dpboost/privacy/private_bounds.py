@@ -116,12 +116,12 @@ class Magnitudes:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (N_CELLS,)
 
     def evaluate(self, rows: HasColumns) -> NDArray[np.int64]:
@@ -254,12 +254,12 @@ class RangeCounts:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (len(self.edges) - 1,)
 
     @property

@@ -59,15 +59,14 @@ class RowCoins(_Secret):
 
     Privacy
     -------
-    Where the block of a row is an independent draw with public probabilities, adding a row adds
-    it to one block and changes no other: releases from different blocks compose in parallel,
-    under neighbors that differ by one added or removed row. That needs the key and the blocks
-    to stay secret.
+    If the block of a row is an independent draw with public probabilities, adding a row adds it to
+    one block and changes no other: releases from different blocks compose in parallel under the
+    add/remove relation. The key and the blocks must stay secret.
 
     Parameters
     ----------
     key : bytes of length 32
-        Never used for anything else.
+        Used for nothing else.
     """
 
     __slots__ = ("_key",)
@@ -176,15 +175,15 @@ class Entropy(_Secret):
     Privacy
     -------
     Anyone who can predict the bits can subtract the noise. A secure source has no seed and no state
-    to copy, and it belongs to a fit, never to a fitted model. Anything released with a seeded
-    source is **not private**, and ``private`` says so.
+    to copy, and belongs to a fit, never to a fitted model. A release with a seeded source is **not
+    private**, and ``private`` is false.
 
     Parameters
     ----------
     bit_generator : numpy.random.BitGenerator
-        Where the bits come from.
+        Source of the bits.
     private : bool
-        Whether no one can predict them.
+        Whether the bits are unpredictable.
     coin_key : bytes of length 32, optional
         Secret. The keys of row coins follow from it one after the other, so that a process that
         is started again assigns rows as before. Noise never follows from a key.
@@ -211,7 +210,7 @@ class Entropy(_Secret):
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
-        """What the noise and selection kernels draw from."""
+        """The bit generator of the noise and selection kernels."""
         return self._bit_generator
 
     @classmethod

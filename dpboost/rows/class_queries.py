@@ -32,7 +32,7 @@ class NodeSizes:
     ----------
     nodes : ndarray of shape (n_nodes,), int32
     row_units : int, default=1
-        What a row of the largest weight counts.
+        Units of a row with the maximum weight.
     """
 
     nodes: NDArray[np.int32]
@@ -66,7 +66,7 @@ class ClassCounts:
     branch : tuple of str
         Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     row_units : int, default=1
-        What a row of the largest weight counts.
+        Units of a row with the maximum weight.
     """
 
     nodes: NDArray[np.int32]
@@ -106,7 +106,7 @@ class ClassHistograms:
         Cells of other features hold zero, whatever the rows are. Every node must offer as many
         features. All of them by default.
     row_units : int, default=1
-        What a row of the largest weight counts.
+        Units of a row with the maximum weight.
     """
 
     nodes: NDArray[np.int32]

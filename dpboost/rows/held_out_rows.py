@@ -57,12 +57,12 @@ class QuantileBalance:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (1,)
 
     def evaluate(self, rows: HeldOutRows) -> NDArray[np.int64]:

@@ -58,7 +58,7 @@ class LossChange:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (1,)
 
     def evaluate(self, rows: TwiceJudged) -> NDArray[np.int64]:

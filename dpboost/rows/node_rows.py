@@ -173,8 +173,8 @@ class FewRows:
 
     Privacy
     -------
-    All that it returns is private. Scores, totals and splits are those of `NodeRows`; only time
-    and memory tell the two apart.
+    All results are private. Scores, totals and splits are those of `NodeRows`; only time and
+    memory differ.
     """
 
     __slots__ = ("_layout", "_n_nodes", "_rows", "_workspace")
@@ -235,8 +235,8 @@ def whole_rows(
 
     Privacy
     -------
-    The choice depends on the private number of rows. Both give the same scores and totals: time and
-    memory are all that shows it.
+    The choice depends on the private number of rows. Both give the same scores and totals; only
+    time and memory differ.
     """
     if isinstance(bins, SparseBins) or bins.shape[1] > MOST_ROWS:
         return NodeRows(bins, packed, layout, n_threads, workspace)

@@ -57,7 +57,7 @@ class RawRows:
     read_again : callable, optional
         ``read_again(schema)`` reads the table with other lists of categories.
     first_row : int, default=0
-        Number of the first row among the rows of all sites.
+        Number of the first row among the rows of all row stores.
     threads : Threads, optional
         Of the kernels; one by default.
     """
@@ -224,7 +224,7 @@ class EncodedRows:
     indices : ndarray of shape (n_rows,), int64
         Class of each row; zeros in a regression.
     first_row : int, default=0
-        Number of the first row among the rows of all sites.
+        Number of the first row among the rows of all row stores.
     threads : Threads, optional
         Of the kernels; one by default.
     """
@@ -324,12 +324,12 @@ class RowCount:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (1 + self.others,)
 
     def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
@@ -354,7 +354,7 @@ class PresentRows:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (1,)
 
     def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
@@ -381,12 +381,12 @@ class ClassSizes:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (self.n_classes + 1,)
 
     def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
@@ -421,12 +421,12 @@ class MeanAndRows:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit, in rows."""
+        """Value of one unit, in rows."""
         return 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (2 + self.others,)
 
     def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:

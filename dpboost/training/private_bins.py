@@ -78,12 +78,12 @@ class FineCounts:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (len(self.fine), N_CELLS)
 
     def evaluate(self, rows: HasTable) -> NDArray[np.int64]:
