@@ -65,7 +65,7 @@ class _DaskEstimator:
         return self._find_client()
 
     def _find_client(self) -> Client:
-        """Return the client that was given, or Dask's own default."""
+        """Return the given client, or Dask's default."""
         if self.client is None:
             client = None
             with suppress(ValueError):
@@ -91,12 +91,12 @@ class _DaskEstimator:
         return client
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the client out: it is a connection."""
+        """Return the state without the client, which is a connection."""
         parent: Any = super()
         return {**parent.__getstate__(), "client": None}
 
     def to_local(self) -> Any:
-        """Return the same model as an estimator of this process.
+        """Return the model as an estimator of one process.
 
         Returns
         -------
@@ -132,7 +132,7 @@ class _DaskEstimator:
     def _earlier_scores(
         self, earlier: EarlierModel, X: Any, schema: Any, reading: Reading
     ) -> Pieces:
-        """Return the predictions of a model to be continued, partition by partition."""
+        """Return the predictions of a model to continue, by partition."""
         model = dask.delayed(earlier, pure=False, traverse=False)
         return Pieces(
             pieces=[
@@ -142,7 +142,7 @@ class _DaskEstimator:
         )
 
     def _fit(self, rows: GivenRows, options: FitOptions) -> None:
-        """Bring collections for evaluation here, which are public, and train."""
+        """Load the public evaluation collections into this process, and train."""
         if options.claim is not None and options.claim.holdout is not None:
             raise InvalidParameterError(
                 f"The 'holdout' of {type(self).__name__}.fit needs rows in the memory of one "
@@ -255,7 +255,7 @@ class DaskDPTreeClassifier(_DaskClassifier, DPTreeClassifier):
 
 
 def _complete(kind: type, local: type) -> None:
-    """Give an estimator the signature and the documentation of the local one, and a client."""
+    """Set the signature and docstring of the local estimator, with a client."""
     init: Any = kind.__init__
     signature = inspect.signature(local.__init__)
     named = list(signature.parameters.values())

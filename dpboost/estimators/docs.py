@@ -262,11 +262,11 @@ trees_per_ensemble_, selection_
     fitted estimator holds is public, declared, assumed public or released. Each ``fit`` spends
     its own budget; so does each score that you compute on private rows and publish.
 
-    Weights and initial scores are attributes of their rows. The user promises that each is a
-    function of its own row and of public or released numbers. A custom objective needs no promise:
-    it is called with public numbers only, and its results are clipped. One row's part of each sum
-    is therefore bounded for every function. A function that mixes rows is refused, because its
-    table would mean nothing. A function for three and more classes has no such table and is called
-    with rows; the user promises that it treats each row independently. Its results are clipped. It
-    is tried on public rows before anything is charged, and refused if it mixes them.
+    Weights and initial scores are attributes of their rows. The user must ensure that each is a
+    function of its own row and of public or released numbers. A custom objective is called with
+    public numbers only, and its results are clipped, so the contribution of a row to each sum is
+    bounded for every function. A function that mixes rows is refused, because its table would be
+    meaningless. A function for three and more classes has no such table and is called with rows;
+    the user must ensure that it treats each row independently. Its results are clipped. It is
+    tested on public rows before anything is charged, and refused if it mixes them.
 """

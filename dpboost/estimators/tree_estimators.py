@@ -300,7 +300,7 @@ target_error_, min_gain_, threshold_draws_, prune_, min_rows_, bounds_share_
     ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row or, with
     ``rows_per_user``, for all rows of a user. Everything a
     fitted estimator holds is public, declared, assumed public or released: probabilities and the
-    printed counts are functions of noisy class counts. Each ``fit`` spends its own budget; so
+    printed counts are functions of noisy class counts. Each ``fit`` uses a separate budget; so
     does each score that you compute on private rows and publish.
 
     Examples
