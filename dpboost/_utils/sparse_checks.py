@@ -93,7 +93,7 @@ def _within(indices: NDArray[Any], length: int, values: NDArray[Any]) -> bool:
 
 
 def _joined_lists(X: Any) -> Any:
-    """Return a LIL matrix as COO, or None where its lists do not fit together."""
+    """Return a LIL matrix as COO, or None if its lists do not fit together."""
     sizes = [len(line) for line in X.rows]
     if sizes != [len(line) for line in X.data] or len(sizes) != X.shape[0]:
         return None

@@ -227,7 +227,7 @@ def replay_estimator(
     Returns
     -------
     RecipeAudit
-        ``violations`` is empty where no release revealed more than its charge; ``reached`` says
+        ``violations`` is empty if no release revealed more than its charge; ``reached`` says
         what part of its charge each kind of release came to, and ``skipped`` on which witnesses
         nothing was fitted, and why.
 

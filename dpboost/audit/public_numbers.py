@@ -88,7 +88,7 @@ def hearing(calls: list[Call]) -> Iterator[None]:
 
 
 def first_difference(calls: Sequence[Any], others: Sequence[Any]) -> int | None:
-    """Return where two sequences of calls differ first, None where they do not."""
+    """Return where two sequences of calls differ first, None if they do not."""
     for number, (call, other) in enumerate(zip(calls, others, strict=False)):
         if call != other:
             return number

@@ -37,7 +37,7 @@ _NAME_WIDTH = 14
 def read(text: str, date: str) -> dict[str, Any]:
     """Return the record of a run: what the command has printed, on some day.
 
-    The build is None where the run does not say it.
+    The build is None if the run does not say it.
 
     Raises
     ------

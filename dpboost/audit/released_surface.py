@@ -64,7 +64,7 @@ def overhear(heard: dict[str, Any]) -> Any:
 
 
 def pickled(estimator: Any) -> bytes | None:
-    """Return the pickle of an estimator, or None where there can be none.
+    """Return the pickle of an estimator, or None if there can be none.
 
     An objective of the user that is a lambda or stands inside a function has no pickle.
     """

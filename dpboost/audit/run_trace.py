@@ -84,7 +84,7 @@ class KernelCall:
     outcome : ndarray
         What was drawn, or forced.
     alignment : Alignment or None
-        In a replay, which entries of the recorded call these are; None where they are the same.
+        In a replay, which entries of the recorded call these are; None if they are the same.
     keys : tuple
         Column and category of every entry of a stability histogram; else empty.
     """

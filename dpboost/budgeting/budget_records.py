@@ -460,7 +460,7 @@ def _as_damage() -> Iterator[None]:
 
 
 def check_closing(lines: Sequence[BudgetLine], line: BudgetLine) -> None:
-    """Raise where a line closes what it cannot, so that something charged would be free again.
+    """Raise if a line closes what it cannot, so that something charged would be free again.
 
     Raises
     ------

@@ -138,7 +138,7 @@ class Claim:
 
     @property
     def epsilon(self) -> float:
-        """Epsilon that the fit may spend alone, at the budget's delta."""
+        """Epsilon that the fit may use alone, at the budget's delta."""
         assert self.accountant is not None
         return self.accountant.epsilon(self.accountant.allowance, self.accountant.least_delta)
 
@@ -152,7 +152,7 @@ class Claim:
         return overlap is not None and overlap.several(len(periods))
 
     def check_continues(self, earlier: Mapping[str, Any] | None) -> None:
-        """Raise where a model that is continued names this budget, whose records lack its lines.
+        """Raise if a model that is continued names this budget, whose records lack its lines.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ def claim(
     Returns
     -------
     Claim or None
-        None where no budget is given or open.
+        None if no budget is given or open.
 
     Raises
     ------

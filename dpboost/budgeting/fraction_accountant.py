@@ -24,7 +24,7 @@ class FractionAccountant(DerivedAccountant):
     inner : Accountant
         Accounts for everything on the account.
     allowance : PrivacyCost
-        Most that the fit may spend.
+        Most that the fit may use.
     fraction : Fraction
         Its part of the account.
     account_epsilon : Epsilon

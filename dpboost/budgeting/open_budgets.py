@@ -80,7 +80,7 @@ def is_open(carrier: Any = None) -> bool:
 
 
 def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: Any = None) -> None:
-    """Raise where a budget is given, or open, to something that cannot charge it.
+    """Raise if a budget is given, or open, to something that cannot charge it.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
     key : hashable
         Names and types of the columns.
     epsilon, delta : float
-        What the fit may spend; nothing is added up where epsilon is infinite.
+        What the fit may use; nothing is added up where epsilon is infinite.
     """
     if epsilon == math.inf:
         return

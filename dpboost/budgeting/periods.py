@@ -41,7 +41,7 @@ class Overlap:
 
     @classmethod
     def of(cls, plain: Mapping[str, Any] | None) -> Overlap | None:
-        """Return what `plain` tells; None where periods are not counted."""
+        """Return what `plain` tells; None if periods are not counted."""
         if plain is None:
             return None
         return cls(most=int(plain["most"]), of_users=bool(plain["of_users"]))
@@ -165,7 +165,7 @@ class _Search:
         return self._alone(name) + 2 * sum(together.get(other, 0) for other in chosen)
 
     def bound(self, chosen: frozenset[str], more: int, names: list[str]) -> int:
-        """Return what no set has passed that adds at most so many of some periods."""
+        """Return an upper bound for sets with at most ``more`` of some further periods."""
         gains = sorted(
             (
                 self._gain(chosen, name)

@@ -226,7 +226,7 @@ class _Verification:
     def _check_threshold(
         self, line: Mapping[str, Any], mechanism: Mechanism, bound: Sensitivity, columns: int
     ) -> None:
-        """Raise where a name of one row passes a threshold with more than the charged delta."""
+        """Raise if a name of one row passes a threshold with more than the charged delta."""
         failure = Fraction(line["delta"])
         if line["threshold"] is None and not failure:
             return
@@ -269,7 +269,7 @@ class _Verification:
         return total
 
     def _check_replaced(self, line: Mapping[str, Any]) -> None:
-        """Raise where a replaced row, which may be in two nodes, costs more than is charged."""
+        """Raise if a replaced row, which may be in two nodes, costs more than is charged."""
         if line["added"] is not None:
             square = line["added"] if line["norm"] == "l2" else line["added"] ** 2
             mechanism = self._mechanism(line, square)
@@ -288,7 +288,7 @@ class _Verification:
     # -- the claim -----------------------------------------------------------------------------
 
     def _check_covered(self, total: Charge) -> None:
-        """Raise where a total is above the capacity of the claim."""
+        """Raise if a total is above the capacity of the claim."""
         limit = self.accountant.lattice_error_limit(self.epsilon)
         if (
             total.delta > self.delta
@@ -298,7 +298,7 @@ class _Verification:
             raise CertificateError("The releases cost more than the claim allows.")
 
     def _check_budget(self, budget: Mapping[str, Any], total: Charge) -> str:
-        """Raise where the fit, or all lines together, take more than the budget has."""
+        """Raise if the fit, or all lines together, take more than the budget has."""
         if (budget["epsilon"], budget["delta"]) != (
             self.accounting["epsilon"],
             self.accounting["delta"],
@@ -362,7 +362,7 @@ class _Verification:
         gaussian: Fraction,
         pure: Fraction,
     ) -> None:
-        """Raise where a fit fails more, or is coarser, than its fraction allows."""
+        """Raise if a fit fails more, or is coarser, than its fraction allows."""
         fits = math.prod(each["fits"] for each in self.accounting["multiples"])
         accounts = (gaussian > 0) + (pure > 0)
         aside = Fraction(budget["delta"]) - Fraction(budget["conversion_delta"])

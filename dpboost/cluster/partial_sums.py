@@ -19,13 +19,13 @@ class Partial:
     Parameters
     ----------
     release : int
-        Number of the question among all that were asked in the fit.
+        Number of the query among all that were asked in the fit.
     counted : frozenset of int
         Partitions that are in the sum.
     answer : ndarray of int64, list of Counter, or None
-        None where no partition is counted.
+        None if no partition is counted.
     behind : dict of int to int
-        Partitions that have not heard of the orders before the question, with the number of
+        Partitions that have not heard of the orders before the query, with the number of
         orders that they know.
 
     Privacy
@@ -45,7 +45,7 @@ def merge(*partials: Partial) -> Partial:
     Raises
     ------
     RuntimeError
-        If a partition would be counted twice, or the sums answer different questions.
+        If a partition would be counted twice, or the sums answer different queries.
     """
     release = partials[0].release
     counted: frozenset[int] = frozenset()

@@ -42,7 +42,7 @@ class Part:
     Parameters
     ----------
     X : array, sparse matrix or DataFrame of shape (n, n_features), or None
-        None where nothing but labels and what goes with them is asked for.
+        None if nothing but labels and what goes with them is asked for.
     y : array-like of shape (n,)
     weight : array-like of shape (n,) or None
     init_score : array-like of shape (n,) or (n, n_outputs), or None
@@ -70,7 +70,7 @@ class Fingerprint:
     Parameters
     ----------
     table : bytes
-        Of features; empty where there is no table.
+        Of features; empty if there is no table.
     beside : bytes
         Of labels, weights, initial scores and users.
     """
@@ -88,7 +88,7 @@ class PartFacts:
     n_rows : int
     fingerprint : Fingerprint
     columns : ColumnFacts or None
-        None where there are no rows.
+        None if there are no rows.
     lists : dict of int to list
         Categories that the column types of this partition list, where these are assumed public.
     classes : tuple
@@ -153,7 +153,7 @@ class Reader:
     continues : bool
         Whether initial scores are predictions of a model that is continued.
     rows_per_user : int, optional
-        Most rows of a user that take part.
+        Maximum rows of a user that take part.
     user_coins : bytes, optional
         Key of the coins that choose them; all rows take part without it.
     """
@@ -174,7 +174,7 @@ class Reader:
         Raises
         ------
         InvalidParameterError
-            For what is no table of numbers or declared categories, and for unusable labels.
+            If X is not a table of numbers or declared categories, or labels are unusable.
         """
         found = self.fingerprint(part)
         X = unpack(part.X)

@@ -71,14 +71,14 @@ class WorkerMessage:
     Parameters
     ----------
     release : int
-        Number of the question.
+        Number of the query.
     first : int
         Number of the first order.
     orders : sequence of Order
         From that one to the last.
     query : SumQuery or CategoryCountQuery
     remembered : bool
-        Whether the question is itself an order, the next one.
+        Whether the query is itself an order, the next one.
     """
 
     release: int
@@ -130,7 +130,7 @@ class Cell:
             self._rows.threads = Threads(n_threads)
 
     def evaluate(self, message: WorkerMessage) -> Partial:
-        """Carry out what is new among the orders of a message, and answer its question.
+        """Carry out what is new among the orders of a message, and answer its query.
 
         Returns
         -------

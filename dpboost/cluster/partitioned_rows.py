@@ -128,7 +128,7 @@ class PartitionedRows(ABC):
         return answer
 
     def apply(self, command: str, **given: Any) -> None:
-        """Note a command, which is carried out before the next question is answered."""
+        """Note a command, which is carried out before the next query is answered."""
         coins = given.get("coins")
         if coins is None:
             act = bin_rows if command in BINNING else carry_out
@@ -138,14 +138,14 @@ class PartitionedRows(ABC):
 
     @abstractmethod
     def _round(self, question: Question, waiting: set[int]) -> Partial:
-        """Put a question once to some partitions, and add up what comes back."""
+        """Put a query once to some partitions, and add up what comes back."""
 
     @abstractmethod
     def _find_again(self) -> None:
         """Look where partitions are that did not answer."""
 
     def _ask(self, query: SumQuery | CategoryCountQuery) -> Answer:
-        """Put a question to all partitions, and again to those that were read again since."""
+        """Put a query to all partitions, and again to those that were read again since."""
         question = Question(query, self._numbers(1), self._orders, self._known)
         found: list[Partial] = []
         waiting = set(self._sites)
@@ -167,7 +167,7 @@ class PartitionedRows(ABC):
         )
 
     def _numbers(self, n_questions: int) -> int:
-        """Return the number of the first of some new questions."""
+        """Return the number of the first of some new queries."""
         first, self._release = self._release, self._release + n_questions
         return first
 

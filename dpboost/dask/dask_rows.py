@@ -83,7 +83,7 @@ class DaskRows(PartitionedRows):
         self._prefetched = dict(zip(queries, answers, strict=True))
 
     def apply(self, command: str, **given: Any) -> None:
-        """Note a command, which is carried out before the next question is answered."""
+        """Note a command, which is carried out before the next query is answered."""
         super().apply(command, **given)
         if command in BINNING:
             self._hold()
@@ -134,7 +134,7 @@ class DaskRows(PartitionedRows):
         self._groups = groups
 
     def _round(self, question: Question, waiting: set[int]) -> Partial:
-        """Put a question once to each worker that holds some of the partitions."""
+        """Put a query once to each worker that holds some of the partitions."""
         futures = []
         for worker, partitions in self._groups.items():
             own = [partition for partition in partitions if partition in waiting]

@@ -306,7 +306,7 @@ def _parts(source: Any, names: list[str] | None) -> Iterator[Any]:
 
 
 def _join(parts: tuple[Any, ...], what: str) -> Any:
-    """Put arrays one behind the other; None where there are none."""
+    """Put arrays one behind the other; None if there are none."""
     missing = [part is None for part in parts]
     if all(missing):
         return None

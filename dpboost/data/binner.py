@@ -368,7 +368,7 @@ class Binner:
         return [bins.feature_info for bins in self.features]
 
     def pandas_categories(self) -> list[list[Any]] | None:
-        """Return the lists for LightGBM's line ``pandas_categorical``; None where there are none.
+        """Return the lists for LightGBM's line ``pandas_categorical``; None if there are none.
 
         One list for every categorical column of a DataFrame that `conform` returns, in order.
         """

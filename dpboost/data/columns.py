@@ -78,7 +78,7 @@ def _no_numbers() -> InvalidParameterError:
 
 
 def object_number(value: Any) -> float | None:
-    """Return a Python object as a float, or None where it is no number."""
+    """Return a Python object as a float, or None if it is no number."""
     if value is None or type(value).__name__ == "NAType":
         return math.nan
     if isinstance(value, (str, bytes, bytearray)):

@@ -49,7 +49,7 @@ def conform(X: Any, binner: Binner) -> Any:
     Raises
     ------
     InvalidParameterError
-        For what is no table of numbers or known categories.
+        For an input that is not a table of numbers or known categories.
 
     Notes
     -----

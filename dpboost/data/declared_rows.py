@@ -195,7 +195,7 @@ class Declaration:
         return label_column(table[self._column(self.target, table)], self.schema.classes, task)
 
     def users(self, table: Any) -> Any:
-        """Return the user of each row, None where no column says it; or raise as `rows`."""
+        """Return the user of each row, None if no column says it; or raise as `rows`."""
         # In Python a table without the column protects rows, or comes with user_ids.
         if self.user is None or not (self.interface.all_text or self.user in table.columns):
             return None

@@ -76,7 +76,7 @@ def sample_rows(
     ----------
     users : ndarray of shape (n_rows,), int64
     rows_per_user : int
-        Most rows of a user.
+        Maximum rows of a user.
     coins : ndarray of shape (n_rows,), uint64
         Secret words of ``RowCoins``.
 
@@ -128,7 +128,7 @@ def earliest_rows(users: NDArray[np.int64], rows_per_user: int) -> NDArray[np.in
     ----------
     users : ndarray of shape (n_rows,), int64
     rows_per_user : int
-        Most rows of a user.
+        Maximum rows of a user.
 
     Returns
     -------

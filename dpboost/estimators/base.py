@@ -261,7 +261,7 @@ class PrivateEstimator(
         Raises
         ------
         InvalidParameterError
-            For bad parameters or shapes, before anything is drawn or charged.
+            For invalid parameters or shapes, before anything is drawn or charged.
         BudgetExceededError
             If too little of the budget remains; nothing is drawn or charged.
 
@@ -338,7 +338,7 @@ class PrivateEstimator(
             self._set_objective(request.objective.function)
 
     def _asked(self, options: FitOptions) -> Asked:
-        """Check the parameters; no row is looked at."""
+        """Check the parameters; reads no rows."""
         owner = type(self).__name__
         resolved = self._resolved(owner)
         parameters = resolved.arguments
@@ -500,7 +500,7 @@ class PrivateEstimator(
         vars(booster).update(evaluator.attributes if evaluator else {})
 
     def _own_table(self, X: Any, options: dict[str, Any]) -> Table | None:
-        """Return the rows of a prediction of all trees, None where LightGBM predicts.
+        """Return the rows of a prediction of all trees, None if LightGBM predicts.
 
         LightGBM goes through all trees row by row, which a cache of a large model cannot follow.
         The kernel of the ensemble goes tree by tree and returns the same doubles.

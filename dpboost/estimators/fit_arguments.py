@@ -103,7 +103,7 @@ class FitOptions:
         task: str,
         owner: str,
     ) -> Evaluator | None:
-        """Return what looks on while the model is trained, None where nothing does.
+        """Return what looks on while the model is trained, None if nothing does.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class FitOptions:
         Returns
         -------
         int or None
-            None where none are held out, where no one asks for it, or where public rows do it.
+            None if none are held out, where no one asks for it, or where public rows do it.
 
         Raises
         ------

@@ -254,7 +254,7 @@ def _one(given: Any, found: Any) -> Any:
 def _why_again(
     table: Table, reading: Reading, privacy: PrivacyRequest, learns: bool, owner: str
 ) -> str | None:
-    """Say why rows have to be read more than once, or None where their bins are public."""
+    """Say why rows have to be read more than once, or None if their bins are public."""
     if privacy.rows_per_user is not None:
         return "rows_per_user draws a sample first"
     schema = _known(table, privacy)

@@ -106,7 +106,7 @@ def train(
     Raises
     ------
     InvalidParameterError
-        For bad parameters or input, before anything is drawn or charged.
+        For invalid parameters or input, before anything is drawn or charged.
 
     Privacy
     -------
@@ -228,7 +228,7 @@ def build_estimator(
     Returns
     -------
     estimator : DPBoostRegressor or DPBoostClassifier
-    labels : ndarray of shape (n_rows,), or None where they come with batches
+    labels : ndarray of shape (n_rows,), or None if they come with batches
 
     Raises
     ------

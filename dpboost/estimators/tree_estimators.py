@@ -101,7 +101,7 @@ class TrainedTree(TreeEstimator):
         Raises
         ------
         InvalidParameterError
-            For bad parameters or shapes, before anything is drawn or charged.
+            For invalid parameters or shapes, before anything is drawn or charged.
         BudgetExceededError
             If too little of the budget remains; nothing is drawn or charged.
 
@@ -147,7 +147,7 @@ class TrainedTree(TreeEstimator):
         self._store(fitted, names=names)
 
     def _asked(self, options: FitOptions) -> Asked:
-        """Check the parameters; no row is looked at."""
+        """Check the parameters; reads no rows."""
         owner = type(self).__name__
         own: Any = self
         if own.n_jobs is not None:

@@ -68,7 +68,7 @@ def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS, seed: int = 0) -> No
     Returns
     -------
     NoisePaths or None
-        None where the recipe releases no sums of leaves.
+        None if the recipe releases no sums of leaves.
     """
     trees = ensemble.released or ensemble.trees
     if not trees or any(tree.noise is None for tree in trees):

@@ -61,7 +61,7 @@ def contributions(
     Returns
     -------
     contribution, error : ndarray of shape (n_rows, n_features)
-        None where the recipe releases no sums of leaves.
+        None if the recipe releases no sums of leaves.
     """
     paths = noise_paths(ensemble, _N_PATHS)
     if paths is None:

@@ -138,7 +138,7 @@ def cv(
     Raises
     ------
     InvalidParameterError
-        For bad parameters, before anything is drawn or charged.
+        For invalid parameters, before anything is drawn or charged.
 
     Privacy
     -------

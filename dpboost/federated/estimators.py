@@ -306,7 +306,7 @@ class _FederatedEstimator(BaseEstimator):
         Raises
         ------
         InvalidParameterError
-            For bad parameters or input, before anything is drawn or charged.
+            For invalid parameters or input, before anything is drawn or charged.
         """
         owner = type(self).__name__
         refuse_budget(owner, budget, fraction, self)

@@ -151,7 +151,7 @@ def evaluate(
     Raises
     ------
     InvalidParameterError
-        For bad parameters or input, before anything is drawn or charged.
+        For invalid parameters or input, before anything is drawn or charged.
 
     Privacy
     -------

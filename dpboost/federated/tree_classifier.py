@@ -144,7 +144,7 @@ min_gain_, prune_, min_rows_, bounds_share_
         Raises
         ------
         InvalidParameterError
-            For bad parameters, an incomplete schema or bad shapes, before anything is drawn or
+            For invalid parameters, an incomplete schema or bad shapes, before anything is drawn or
             charged.
 
         Privacy

@@ -361,7 +361,7 @@ class OrderOfSums:
     def of(
         cls, trees_in_order: TreesInOrder | None, n_rounds: int, n_outputs: int
     ) -> OrderOfSums | None:
-        """Return what brings sums into order, None where nothing asks for it."""
+        """Return what brings sums into order, None if nothing asks for it."""
         if trees_in_order is None:
             return None
         return cls(trees_in_order=trees_in_order, n_rounds=n_rounds, n_outputs=n_outputs)

@@ -56,7 +56,7 @@ class GrownTree:
     noise_stddev : float
         Standard deviation of the noise of a count.
     sizes : ndarray of shape (n_nodes,), float64, or None
-        Released sizes of nodes, NaN where none was released; None where there are none at all.
+        Released sizes of nodes, NaN where none was released; None if there are none at all.
     """
 
     growing: GrowingTree

@@ -71,7 +71,7 @@ class AllowedFeatures:
         public: np.random.Generator,
         fraction: float | None = None,
     ) -> AllowedFeatures | None:
-        """Return what keeps to these groups and sizes, None where all features may meet."""
+        """Return what keeps to these groups and sizes, None if all features may meet."""
         if groups is None and most is None and fraction is None:
             return None
         return cls(
@@ -374,7 +374,7 @@ class FeatureSets:
         self._gains = np.zeros(MOST_SETS)
 
     def draw(self) -> NDArray[np.int32] | None:
-        """Return the features of a set, None where no set is to be taken."""
+        """Return the features of a set, None if no set is to be taken."""
         if self._chance == 0 or self._public.random() >= self._chance:
             return None
         below = np.maximum(self._gains, 0.0).cumsum()

@@ -85,7 +85,7 @@ class ListedParts:
         cuts.append(_Cut(bits[:n_bins].astype(bool), weight, len(leaves)))
 
     def of(self, feature: int) -> ListedPart | None:
-        """Return the part of a feature; None where the trees do not tell its values apart."""
+        """Return the part of a feature; None if the trees do not tell its values apart."""
         cuts, n_bins = self._cuts.get(feature, []), int(self.n_bins[feature])
         if self._weight <= 0 or len(cuts) < n_bins:
             return None

@@ -27,7 +27,7 @@ Nodes = tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32], NDArray[
 def check_ordered(
     monotone: Sequence[int], is_categorical: NDArray[Any], names: Sequence[str]
 ) -> None:
-    """Raise where a feature with a direction holds categories, which have no order."""
+    """Raise if a feature with a direction holds categories, which have no order."""
     for position in np.flatnonzero(np.asarray(monotone)).tolist():
         if is_categorical[position]:
             raise InvalidParameterError(
@@ -63,7 +63,7 @@ class MonotoneLeaves:
 
     @classmethod
     def of(cls, monotone: tuple[int, ...], binner: Binner) -> MonotoneLeaves | None:
-        """Return what keeps these directions, None where there are none.
+        """Return what keeps these directions, None if there are none.
 
         Raises
         ------

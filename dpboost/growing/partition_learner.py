@@ -197,7 +197,7 @@ def leaf_steps(
 def leaf_noise(
     leaf: ShrunkenLeaf, rules: LeafRules | None, loss: Loss, noise_stddev: float, rate: float
 ) -> LeafNoise | None:
-    """Return how noise came into the leaves, None where rules mix that of several leaves."""
+    """Return how noise came into the leaves, None if rules mix that of several leaves."""
     if rules is not None:
         return None
     return LeafNoise(

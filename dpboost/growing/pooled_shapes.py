@@ -67,7 +67,7 @@ class PooledShapes:
         binner: Binner,
         weight_stddev: float,
     ) -> PooledShapes | None:
-        """Return what keeps these directions, None where there are none.
+        """Return what keeps these directions, None if there are none.
 
         Raises
         ------
@@ -263,7 +263,7 @@ def _at_most(
 ) -> dict[tuple[int, ...], NDArray[np.float64]]:
     """Return the same sums, those of single features first, in so many tables or fewer.
 
-    Where there are too many, the table of one feature is added to one that it is part of. There is
+    If there are too many, the table of one feature is added to one that it is part of. There is
     such a table for each, since trees have it, and what is in order stays so when it is added up.
     """
     singles: dict[tuple[int, ...], NDArray[np.float64]] = {}

@@ -59,7 +59,7 @@ class ShapePart:
         Returns
         -------
         dict of int to ndarray of shape (n_bins + 1,)
-            The mean at each bin of the feature. Where both have a direction, the two lines whose
+            The mean at each bin of the feature. If both have a direction, the two lines whose
             sum is nearest to what is left over, so that nothing of it is handed on twice.
         """
         left = self.aim - self.found
@@ -77,7 +77,7 @@ class ShapePart:
     def project(self, wanted: NDArray[np.float64]) -> None:
         """Find the nearest table whose lines are in order along each feature with a direction.
 
-        Along one feature this is exact. Where both have a direction, projections along one and the
+        Along one feature this is exact. If both have a direction, projections along one and the
         other take turns, each with what the last one along the same feature took away (Dykstra
         1983), and a running maximum along both ends them.
         """

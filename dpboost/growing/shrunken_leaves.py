@@ -67,7 +67,7 @@ class ShrunkenLeaf:
         """Return the inverse of the posterior variance of every step, up to a common factor.
 
         The steps that are in order and likeliest under noise and prior are the projection of the
-        posterior means by these weights. Where there is no noise they are the denominators, the
+        posterior means by these weights. If there is no noise they are the denominators, the
         weights of the Newton step itself.
 
         Parameters
@@ -122,7 +122,7 @@ class LeafRules:
     def of(
         cls, leaf: ShrunkenLeaf, path_smooth: float | None, least_hessian: float | None
     ) -> LeafRules | None:
-        """Return the rules that are asked for, None where leaves stand alone."""
+        """Return the rules that are asked for, None if leaves stand alone."""
         if not path_smooth and not least_hessian:
             return None
         return cls(leaf=leaf, path_smooth=path_smooth or 0.0, least_hessian=least_hessian or 0.0)

@@ -30,7 +30,7 @@ class ConstraintCheck:
     monotone : dict of str to bool
         For each feature with a direction whether every tree is monotone in it.
     interactions : bool or None
-        Whether the features of every tree come from one group; None where no groups were given.
+        Whether the features of every tree come from one group; None if no groups were given.
     reasons : tuple of str
         Why something is not proved.
 

@@ -268,7 +268,7 @@ class Dataset(BudgetCarrier, UnbinnedDataset):
         return int(table.shape[1]) if hasattr(table, "shape") else len(table[0])
 
     def _table(self) -> Any:
-        """Return the rows, or raise for what is no table."""
+        """Return the rows, or raise for an input that is not a table."""
         table = unpack(self.data)
         rows = isinstance(table, (list, tuple)) and len(table) and np.ndim(table[0]) == 1
         return table if rows or len(getattr(table, "shape", ())) == 2 else as_array(table)

@@ -92,7 +92,7 @@ def canonical_names() -> dict[str, str]:
 
 
 def value_of(params: Mapping[str, Any], canonical: str) -> Any:
-    """Return a parameter under any of its names, None where it is not given."""
+    """Return a parameter under any of its names, None if it is not given."""
     names = canonical_names()
     found = [name for name in params if names.get(name) == canonical]
     return params[min(found, key=_rank)] if found else None
@@ -199,7 +199,7 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> l
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:
-    """Return a question with the known names that are nearest, or nothing."""
+    """Return a suggestion of the nearest known names, or an empty text."""
     near = difflib.get_close_matches(str(name), sorted(known), n=2, cutoff=0.7)
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 

@@ -105,7 +105,7 @@ class _LPDT(CarryingEstimator, BaseEstimator):
 
 
 def _n_rows(X: Any) -> int:
-    """Return the number of rows, or 1 for what is no table and will be refused as such."""
+    """Return the number of rows, or 1 for an input that is not a table."""
     try:
         return max(1, X.shape[0] if hasattr(X, "shape") else len(X))
     except (IndexError, TypeError):
@@ -225,7 +225,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
         Raises
         ------
         InvalidParameterError
-            For bad parameters or input, before anything is drawn.
+            For invalid parameters or input, before anything is drawn.
 
         Privacy
         -------
@@ -343,7 +343,7 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         Raises
         ------
         InvalidParameterError
-            For bad parameters or input, before anything is drawn.
+            For invalid parameters or input, before anything is drawn.
 
         Privacy
         -------

@@ -147,7 +147,7 @@ class LPDTPartition:
         Raises
         ------
         InvalidParameterError
-            For bad parameters or input.
+            For invalid parameters or input.
 
         Privacy
         -------

@@ -308,7 +308,7 @@ def _public_rows(
 
 
 def _shortened(values: NDArray[np.float64], norm: int) -> NDArray[np.float64]:
-    """Scale columns down until their norm is at most so many units, also when they are rounded.
+    """Scale columns down until their norm is at most this many units, also when they are rounded.
 
     Every step takes one row by itself. A rounded entry is off by half a unit at most, and a column
     of k of them by half the root of k.

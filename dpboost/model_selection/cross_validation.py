@@ -202,7 +202,7 @@ def cv(
     Raises
     ------
     InvalidParameterError
-        For bad parameters, before anything is drawn or charged.
+        For invalid parameters, before anything is drawn or charged.
     BudgetExceededError
         If too little of the budget remains; nothing is drawn or charged.
 

@@ -224,7 +224,7 @@ def forecast(
     Raises
     ------
     InvalidParameterError
-        For bad arguments.
+        For invalid arguments.
 
     Privacy
     -------

@@ -389,7 +389,7 @@ class DerivedAccountant:
     inner: Accountant
 
     def terms(self) -> dict[str, Any] | None:
-        """Return how totals count, as plain data for a certificate; None where once."""
+        """Return how totals count, as plain data for a certificate; None if once."""
         return None
 
     @property

@@ -143,7 +143,7 @@ class Scope:
     path : tuple of str
         Names from the outside.
     because : Disjoint or None
-        Why its children work on disjoint rows; None where they do not.
+        Why its children work on disjoint rows; None if they do not.
     parent : Scope or None
         The scope around it.
     most : Fraction, default=1

@@ -52,11 +52,11 @@ class Mechanism(Protocol):
     needs : {"range", "l1", "l2"}
         Kind of the sensitivity it works with.
     epsilon : Fraction, inf or None
-        It is epsilon-differentially private; None where it is for no epsilon.
+        It is epsilon-differentially private; None if it is for no epsilon.
     rho : Fraction or inf
         It is rho-zero-concentrated differentially private (zCDP).
     mu_squared : Fraction, inf or None
-        It is mu-Gaussian differentially private up to the lattice; None where it is not.
+        It is mu-Gaussian differentially private up to the lattice; None if it is not.
     """
 
     name: ClassVar[str]
@@ -79,7 +79,7 @@ class Mechanism(Protocol):
         """Return the mechanism that costs at most ``rho`` in zCDP."""
 
     def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
-        """Return the integers that the kernel takes; empty where no noise is drawn."""
+        """Return the integers that the kernel takes; empty if no noise is drawn."""
 
     def check(self, value: NDArray[np.int64]) -> None:
         """Raise when the shape, which is public, does not fit."""

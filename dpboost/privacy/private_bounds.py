@@ -143,7 +143,7 @@ class Magnitudes:
 def magnitudes(
     ledger: Ledger, columns: int | tuple[int, ...] | None, budget: PrivacyCost
 ) -> Magnitudes:
-    """Return the question of `release_bounds` or `release_magnitude`, for sources to prefetch."""
+    """Return the query of `release_bounds` or `release_magnitude`, for sources to prefetch."""
     return Magnitudes(columns=columns, units=row_units(ledger, budget))
 
 

@@ -177,7 +177,7 @@ class Recording:
     ledgers : list of list of Step
         Releases of each ledger, in the order in which the ledgers were opened.
     reasons : list of str
-        Why the guarantee does not hold; empty where it does.
+        Why the guarantee does not hold; empty if it does.
     facts : dict
         Public facts that the call notes, by name: what a replay needs to know of its rows.
     """
@@ -277,7 +277,7 @@ def new_outcomes(reasons: Sequence[str]) -> OutcomeSource:
     Parameters
     ----------
     reasons : sequence of str
-        Why the guarantee of the ledger does not hold; empty where it does.
+        Why the guarantee of the ledger does not hold; empty if it does.
     """
     own = _current.get()
     return Drawn() if own is None else own.outcomes(reasons)

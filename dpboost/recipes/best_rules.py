@@ -211,7 +211,7 @@ def _add_rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: fl
 def columns_to_choose(facts: PublicFacts) -> ChoicePlan | None:
     """Return how many columns are chosen before the first tree, and for which part of the budget.
 
-    None where there are few columns, or where rows are too few for that.
+    None if there are few columns, or where rows are too few for that.
     """
     n_features = facts.n_features
     if facts.n_rows is None or not LEAST_COLUMNS <= n_features <= MOST_COLUMNS:

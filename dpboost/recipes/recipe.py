@@ -264,7 +264,7 @@ def constraints_of(given: Given, names: Sequence[str], owner: str) -> Constraint
 
 
 def contributions_of(values: Given, n_features: int, owner: str) -> tuple[float, ...] | None:
-    """Return the factor of every feature, None where none are given.
+    """Return the factor of every feature, None if none are given.
 
     Raises
     ------
@@ -315,7 +315,7 @@ class PublicFacts:
     epsilon, delta : float
         The budget of the fit.
     n_rows : float or None
-        A released or declared number of rows; None where the recipe releases none.
+        A released or declared number of rows; None if the recipe releases none.
     n_features : int
     loss : Loss
         Public bounds of gradients and hessians; its labels are not in it.

@@ -267,7 +267,7 @@ class GroupedCells:
 
 
 def branch_of(query: Any) -> tuple[str, ...]:
-    """Return the part of the rows that a question or a state is about; () for all of them."""
+    """Return the part of the rows that a query or a state is about; () for all of them."""
     return tuple(getattr(query, "branch", ()))
 
 

@@ -31,7 +31,7 @@ class LabelRows(SortedRows):
 
     Privacy
     -------
-    Holds private rows, and returns exact sums of them: for the questions of
+    Holds private rows, and returns exact sums of them: for the queries of
     ``dpboost.rows.label_statistics`` only. A row adds its label times its weight, rounded towards
     zero to units of 2^-16: never more than its weight.
     """

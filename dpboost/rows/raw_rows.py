@@ -59,7 +59,7 @@ class RawRows:
     first_row : int, default=0
         Number of the first row among the rows of all row stores.
     threads : Threads, optional
-        Of the kernels; one by default.
+        Threads of the kernels; one by default.
     """
 
     table: Table
@@ -114,12 +114,12 @@ class RawRows:
         )
 
     def answers(self, queries: Sequence[SumQuery]) -> list[NDArray[np.int64]] | None:
-        """Answer questions in one reading, where the table is read again by each of them.
+        """Answer queries in one reading, where the table is read again by each of them.
 
         Returns
         -------
         list of ndarray, or None
-            None where the rows are in memory.
+            None if the rows are in memory.
         """
         if not isinstance(self.table, BatchedTable) or not queries:
             return None
@@ -194,7 +194,7 @@ def _whole_numbers(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number as a double, None where it is infinite, anything else as it is.
+    """Return a number as a double, None if it is infinite, anything else as it is.
 
     Integers become floats in numpy and pandas as soon as one row holds a fraction: a category of
     either type would tell whether such a row exists.
@@ -216,7 +216,7 @@ class EncodedRows:
     Parameters
     ----------
     table : Table or None
-        None where only labels are asked for.
+        None if only labels are asked for.
     targets : ndarray of shape (n_rows,), int64
         Labels on the grid.
     present : ndarray of shape (n_rows,), bool
@@ -226,7 +226,7 @@ class EncodedRows:
     first_row : int, default=0
         Number of the first row among the rows of all row stores.
     threads : Threads, optional
-        Of the kernels; one by default.
+        Threads of the kernels; one by default.
     """
 
     table: Table | None

@@ -37,7 +37,7 @@ class SortedRows:
 
     Privacy
     -------
-    Holds private rows, and returns exact sums of them: for the questions of `dpboost.rows` only.
+    Holds private rows, and returns exact sums of them: for the queries of `dpboost.rows` only.
     Rows are routed by released splits.
     """
 
@@ -100,7 +100,7 @@ class SortedRows:
         self._ends = np.concatenate((self._ends, ends))
 
     def check_cells(self, cell_offsets: NDArray[np.int32]) -> None:
-        """Raise unless a question is about these cells."""
+        """Raise unless a query is about these cells."""
         if not np.array_equal(cell_offsets, self._cells):
             raise InvalidParameterError("A question is about other bins or classes than agreed.")
 

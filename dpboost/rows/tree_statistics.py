@@ -59,7 +59,7 @@ class TreeStatistics:
         return self._neighbors
 
     def ask(self, query: Query) -> Sensitive:
-        """Return the answer to a question, with its bounds under the relation."""
+        """Return the answer to a query, with its bounds under the relation."""
         return self._row_store.sensitive(query, self._neighbors)
 
     def split(self, splits: Splits) -> None:

@@ -473,7 +473,7 @@ def _entry(line: Mapping[str, Any]) -> ColumnEntry | None:
 
 
 def _type(word: str) -> str | None:
-    """Return the type that a word stands for, "" for none, None where the word is unknown."""
+    """Return the type that a word stands for, "" for none, None if the word is unknown."""
     found = (kind for kind, others in TYPES.items() if word == kind or word in others)
     return next(found, None) if word else ""
 

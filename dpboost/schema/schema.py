@@ -620,7 +620,7 @@ def _declare_once(seen: dict[Column, str], key: Column, part: str, shown: str) -
 
 
 def _check_integer_column(part: str | None, shown: str) -> None:
-    """Raise where an integer column is declared in a part that leaves it no bounds."""
+    """Raise if an integer column is declared in a part that leaves it no bounds."""
     if part in ("edges", "categories"):
         raise InvalidParameterError(
             f"The column {shown} is listed in 'integer' of Schema and in {part!r}, which already "

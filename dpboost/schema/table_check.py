@@ -111,7 +111,7 @@ def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any], str]]:
     Raises
     ------
     InvalidParameterError
-        For what is no table.
+        For an input that is not a table.
     """
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()

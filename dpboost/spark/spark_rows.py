@@ -46,7 +46,7 @@ class SparkRows(PartitionedRows):
         self._hub = hub
 
     def _round(self, question: Question, waiting: set[int]) -> Partial:
-        """Put a question once to each task that holds rows."""
+        """Put a query once to each task that holds rows."""
         nothing = Partial(release=question.release, counted=frozenset(), answer=None)
         found = self._hub.ask(sorted(waiting), lambda partition: question.packed([partition]))
         return merge(nothing, *found)
@@ -124,7 +124,7 @@ def column_of(name: str) -> Any:
 
 
 def _check_slots(session: Any, n_partitions: int) -> None:
-    """Raise where the cluster cannot run a task for each partition at once."""
+    """Raise if the cluster cannot run a task for each partition at once."""
     if session.sparkContext.getConf().get("spark.dynamicAllocation.enabled", "false") == "true":
         raise InvalidParameterError(
             "Spark runs no barrier stage while it changes the number of executors: start the "

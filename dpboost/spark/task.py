@@ -45,7 +45,7 @@ class Columns:
         return {name: column for name, column in own.items() if column is not None}
 
     def part(self, batches: Iterable[Any]) -> Part | None:
-        """Return the rows of a partition, None where it has none.
+        """Return the rows of a partition, None if it has none.
 
         Parameters
         ----------

@@ -161,13 +161,13 @@ class TaskHub:
             raise self._failure
 
     def ask(self, partitions: Iterable[int], packed: Callable[[int], bytes]) -> list[Any]:
-        """Ask tasks one question; those that are lost meanwhile are missing in the answers.
+        """Ask tasks one query; those that are lost meanwhile are missing in the answers.
 
         Parameters
         ----------
         partitions : iterable of int
         packed : callable
-            ``packed(partition)`` returns the question as it is put to one of them.
+            ``packed(partition)`` returns the query as it is put to one of them.
         """
         asked = []
         for partition in partitions:

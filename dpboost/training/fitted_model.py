@@ -75,7 +75,7 @@ def fitted_model(
     ledger : Ledger
         All of whose releases are made.
     n_rows : float or None
-        Released number of rows, of weighted ones the sum of their weights; None where the recipe
+        Released number of rows, of weighted ones the sum of their weights; None if the recipe
         releases none before growth.
     masses : dict of int to ndarray of shape (n_bins + 1,)
         Released rows in the bins of some features.

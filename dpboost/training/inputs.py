@@ -195,7 +195,7 @@ def nominal_columns(
 
 
 def known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> Any:
-    """Return the classes that are declared or assumed public, None where they are neither."""
+    """Return the classes that are declared or assumed public, None if they are neither."""
     if task == "regression" or privacy.schema.classes is not None:
         return privacy.schema.classes if task != "regression" else None
     return tuple(np.unique(labels).tolist()) if "classes" in privacy.assume_public else None
@@ -215,7 +215,7 @@ def note_labels(labels: NDArray[Any], classes: Any) -> None:
 
 
 def check_kind(labels: NDArray[Any], classes: Sequence[Any]) -> None:
-    """Raise where labels are text and their public classes numbers, or the other way round."""
+    """Raise if labels are text and their public classes numbers, or the other way round."""
     if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
         raise InvalidParameterError(
             f"The declared classes {', '.join(map(repr, classes[:10]))} and the labels must be of "
@@ -247,7 +247,7 @@ def check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return the weights of rows, None where there are none, or raise for what are no weights."""
+    """Return the weights of rows, None if there are none, or raise for what are no weights."""
     if sample_weight is None:
         return None
     weights = _numbers("sample_weight", sample_weight)

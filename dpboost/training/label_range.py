@@ -344,7 +344,7 @@ class LabelRange:
     bounds : (float, float)
         To which labels are clipped.
     spread : float or None
-        Distance of their 1 and 99 % points; None where the bounds are as before.
+        Distance of their 1 and 99 % points; None if the bounds are as before.
     looked : bool
         Whether labels were counted.
     """

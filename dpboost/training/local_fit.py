@@ -44,7 +44,7 @@ def fit_local(given: GivenRows, request: FitRequest) -> FittedModel:
     Raises
     ------
     InvalidParameterError
-        For bad parameters or input, before anything is drawn or charged.
+        For invalid parameters or input, before anything is drawn or charged.
     BudgetExceededError
         If less is left of the budget than the fit is to take; nothing is drawn or charged.
 
@@ -155,7 +155,7 @@ class CheckedRows:
         As it was given.
     labels : ndarray of shape (n_rows,)
     users : ndarray of shape (n_rows,), int64, or None
-        Where users are protected.
+        If users are protected.
     """
 
     X: Any
@@ -200,7 +200,7 @@ def read_local(
 
     Privacy
     -------
-    Where users are protected, secret random assignment choose the rows of each that take part.
+    If users are protected, a secret random assignment chooses the rows of each that take part.
     """
     privacy, reading = request.privacy, request.reading
     table = read(given.X, privacy.schema, reading)

@@ -46,7 +46,7 @@ class Start(NamedTuple):
     weighting : Weighting or None
         How rows are weighted.
     seen : SeenRows or None
-        What was released of their number; None where nothing was.
+        What was released of their number; None if nothing was.
     """
 
     loss: Loss
@@ -221,7 +221,7 @@ class SeenRows:
     n_rows : float
         Rows that take part, or the sum of their weights, at least 1.
     sizes : tuple of float
-        The same for each class, noisy; empty where it was not released.
+        The same for each class, noisy; empty if it was not released.
     noise_stddevs : tuple of float
         Standard deviation of the noise of each size.
     others : float

@@ -204,7 +204,7 @@ class Objective:
         return LABEL_MARGINS.get(self.name)
 
     def warn_of_function(self, n_classes: int) -> None:
-        """Warn where the user's function is called with rows of so many classes."""
+        """Warn if the user's function is called with rows of so many classes."""
         if self.name == "custom" and n_classes > 2:
             warn_user(
                 "The objective is a function that is called with rows: the guarantee is valid only "

@@ -83,9 +83,9 @@ class PrivacyRequest:
     noise_seed : int or None
         Reproducible noise; the model is then not private.
     rows_per_user : int, optional
-        Most rows of a user that take part; the guarantee is then for all rows of a user.
+        Maximum rows of a user that take part; the guarantee is then for all rows of a user.
     part : (share, parts), optional
-        The fit is one of so many that share the budget, and may spend this share of it.
+        The fit is one of so many that share the budget, and may use this share of it.
     claim : Claim, optional
         The fit is in the records of a budget; epsilon and delta are those of the whole.
     """
@@ -171,7 +171,7 @@ class PrivacyRequest:
 
     @property
     def row_epsilon(self) -> float:
-        """About the epsilon that one row of one fit may spend, for rules and limits."""
+        """About the epsilon that one row of one fit may use, for rules and limits."""
         share = 1.0 if self.part is None else float(self.part[0])
         whole = self.epsilon if self.claim is None else self.claim.epsilon
         return whole * share / (self.rows_per_user or 1)
@@ -211,7 +211,7 @@ class PrivacyRequest:
 
     @property
     def granted(self) -> Accountant | None:
-        """Accountant of the part of a budget that a settled claim may spend, for one row."""
+        """Accountant of the part of a budget that a settled claim may use, for one row."""
         return None if self.claim is None else self.claim.accountant
 
     def accountant(self, recipe: Recipe) -> Accountant:
@@ -280,7 +280,7 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
     Warns
     -----
     NotPrivateWarning
-        Where there is no guarantee.
+        If there is no guarantee.
     LargeEpsilonWarning, PublicSizeWarning
         Where the guarantee means little, or less than by default.
     ParameterWarning
@@ -296,7 +296,7 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
 
 
 def warn_of_sum(privacy: PrivacyRequest, columns: ColumnFacts) -> None:
-    """Add what a fit may spend to what others spent on tables with the same columns.
+    """Add what a fit may use to what others spent on tables with the same columns.
 
     Those under a budget are in its records, and a fit that is one of several counts with them.
     """
@@ -429,7 +429,7 @@ def check_noise(
     *,
     owner: str,
 ) -> None:
-    """Raise where some release of the trees would need less noise than can be accounted for.
+    """Raise if some release of the trees would need less noise than can be accounted for.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ _ABSOLUTE = ("regression_l1", "mape", "huber", "fair")
 
 
 def check_stopping(request: FitRequest) -> None:
-    """Raise where rows that are held out cannot evaluate what is trained.
+    """Raise if rows that are held out cannot evaluate what is trained.
 
     Raises
     ------

@@ -249,7 +249,7 @@ def with_types(
 
 
 def _capacity_after(steps: dict[str, str], ledger: Ledger) -> PrivacyCost:
-    """Return what the fit may spend once stability histograms have taken their part of delta."""
+    """Return what the fit may use once stability histograms have taken their part of delta."""
     n_histograms = sum(name in steps for name in ("classes", "categories"))
     left = ledger.delta - n_histograms * ledger.histogram_delta
     return ledger.accountant.capacity(ledger.epsilon, left)
@@ -266,7 +266,7 @@ def _numeric_columns(
 def _category_tally(
     schema: ResolvedSchema, columns: ColumnFacts, nominal: frozenset[int]
 ) -> CategoryTally:
-    """Return the question for the nominal columns whose categories are not known."""
+    """Return the query for the nominal columns whose categories are not known."""
     known = schema.categories
     return CategoryTally(
         listed=tuple(position for position in sorted(columns.categorical) if position not in known),

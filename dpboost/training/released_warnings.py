@@ -60,7 +60,7 @@ NEAR = 0.1
 
 
 def warn_of_labels(seen: SeenRows, classes: Sequence[Any], *, declared: bool) -> None:
-    """Warn where rows take no part, and where a declared class seems to have no rows.
+    """Warn if rows take no part, and where a declared class seems to have no rows.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def warn_before_trees(
     Parameters
     ----------
     seen : SeenRows or None
-        None where nothing was released yet.
+        None if nothing was released yet.
     classes : sequence
         Public, in their order; empty in a regression.
     """
@@ -243,7 +243,7 @@ def warn_of_declared(
         By the user.
     completed : CompletedSchema
     seen : SeenRows or None
-        None where nothing was released of the rows.
+        None if nothing was released of the rows.
     weighted : bool
         Whether the released number of rows counts weights of theirs.
 
@@ -379,7 +379,7 @@ def expected_of(seen: SeenRows | None, classes: Sequence[Any], *, weighted: bool
     Parameters
     ----------
     seen : SeenRows or None
-        Released; None where nothing was released yet.
+        Released; None if nothing was released yet.
     classes : sequence
         Public, in the order of the released sizes; empty in a regression.
     weighted : bool
@@ -422,9 +422,9 @@ def empty_classes(seen: SeenRows | None, declared: Sequence[Any]) -> list[str]:
     Parameters
     ----------
     seen : SeenRows or None
-        Released; None where nothing was released yet.
+        Released; None if nothing was released yet.
     declared : sequence
-        Declared classes, in the order of the sizes; empty where none are.
+        Declared classes, in the order of the sizes; empty if none are.
     """
     positions = [] if seen is None else [k for k in seen.empty_classes if k < len(declared)]
     if seen is None or not positions:

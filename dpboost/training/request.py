@@ -153,7 +153,7 @@ class Continuation:
                 )
 
     def warn_if_not_private(self) -> None:
-        """Warn where the model to be continued takes the guarantee away."""
+        """Warn if the model to be continued takes the guarantee away."""
         if not self.adds_up:
             return
         if self.report is None:
@@ -344,7 +344,7 @@ class FitRequest:
         return min(Fraction(1), Fraction(needed) / Fraction(whole))
 
     def check_epsilon(self, n_features: int) -> None:
-        """Raise where a release would get too little to be drawn exactly."""
+        """Raise if a release would get too little to be drawn exactly."""
         privacy, least = self.privacy, self.least_epsilon(n_features)
         if privacy.row_epsilon < least:
             what = "recipe and depth" if self.recipe.single else "recipe, depth and number of trees"

@@ -247,7 +247,7 @@ class NumbersForm:
 
     @classmethod
     def of(cls, values: Any, kind: str) -> NumbersForm | None:
-        """Return the form of an argument, None where it is not given."""
+        """Return the form of an argument, None if it is not given."""
         if values is None:
             return None
         shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape

@@ -42,7 +42,7 @@ class Calibration:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Calibration | None:
-        """Return the calibration that facts of a report tell, None where they tell none."""
+        """Return the calibration that facts of a report tell, None if they tell none."""
         if "conformal threshold" not in facts:
             return None
         return cls(

@@ -38,7 +38,7 @@ class Partition:
 
     Privacy
     -------
-    Made of public randomness, public bins and released values; it looks at no row.
+    Made of public randomness, public bins and released values; it reads no rows.
     """
 
     features: NDArray[np.int32]

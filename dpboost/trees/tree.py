@@ -76,7 +76,7 @@ class Tree:
     leaf_value : ndarray of shape (n_leaves,), int64
         Released outputs, learning rate included, in units of the ensemble's grid.
     leaf_count : ndarray of shape (n_leaves,), int64, or None
-        Released weights of the leaves in proportion to their rows; None where the recipe
+        Released weights of the leaves in proportion to their rows; None if the recipe
         releases none.
     split_gain : ndarray of shape (n_nodes,), float64, or None
         What released numbers show of the gain of each split, less what noise alone would show:

@@ -346,7 +346,7 @@ def read_labels(y: Any, agreement: Agreement) -> NDArray[Any]:
 
 
 def start_scores(table: Table, agreement: Agreement) -> NDArray[np.float64] | None:
-    """Predict rows by the model that the agreement continues; None where there is none.
+    """Predict rows by the model that the agreement continues; None if there is none.
 
     Privacy
     -------

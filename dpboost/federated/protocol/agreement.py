@@ -95,7 +95,7 @@ class AgreedFolds:
 
     @property
     def share(self) -> tuple[Fraction, int]:
-        """Part of the budget that the part may spend, and the number of the fits."""
+        """Part of the budget that the part may use, and the number of the fits."""
         share = METRIC_SHARE if self.is_evaluation else (1 - METRIC_SHARE) / (self.n_folds - 1)
         return share, self.n_folds
 
@@ -278,7 +278,7 @@ class Agreement:
             self.continuation.check_unit(self.neighbors, self.rows_of_user, owner)
 
     def _checked_threshold(self, owner: str) -> int | None:
-        """Return as many parties as open a mask, or None where none is ever opened."""
+        """Return as many parties as open a mask, or None if none is ever opened."""
         if not self.dropouts:
             if self.threshold is not None:
                 raise refuse("threshold", owner, "None without 'dropouts'", self.threshold)
@@ -306,7 +306,7 @@ class Agreement:
 
     @property
     def rows_of_user(self) -> int | None:
-        """Most rows of a person at all parties together; None where rows are protected."""
+        """Maximum rows of a person at all parties together; None if rows are protected."""
         each = self.rows_per_user
         return None if each is None else each * self.parties_per_user
 

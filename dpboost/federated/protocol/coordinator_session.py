@@ -180,7 +180,7 @@ class CoordinatorSession(Session):
         return self._reply(key, m.AllOutcomes, stacked)
 
     def _check_digests(self, found: dict[int, Any], digest: bytes, drawn: Drawn) -> None:
-        """Raise where a party is at another step; its mask would not come off anyway."""
+        """Raise if a party is at another step; its mask would not come off anyway."""
         others = [index for index, one in found.items() if one.digest != digest]
         if others:
             labels = ", ".join(dict.fromkeys(repr(entry.label) for entry, _ in drawn))

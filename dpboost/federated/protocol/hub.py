@@ -100,7 +100,7 @@ class Hub:
     # -- for parties ----------------------------------------------------------------------------
 
     def receive(self, party: int, key: Key, body: bytes, seconds: float | None) -> bytes | None:
-        """Take in a message and wait for the reply, None where it takes longer.
+        """Take in a message and wait for the reply, None if it takes longer.
 
         A party that has sent something else before is refused.
         """

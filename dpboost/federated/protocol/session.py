@@ -195,7 +195,7 @@ class Holder:
         self._each = each
 
     def check(self, mechanism: Mechanism, remote: RemoteSensitive) -> None:
-        """Raise where noise of this kind cannot be added in shares."""
+        """Raise if noise of this kind cannot be added in shares."""
         if not self._each:
             check_shared(mechanism)
 

@@ -148,7 +148,7 @@ def _check_declared(
 
 
 def _check_learned(agreement: Agreement, request: FitRequest) -> None:
-    """Raise where objective, classes, or a model that is continued, do not go with the rest."""
+    """Raise if objective, classes, or a model that is continued, do not go with the rest."""
     numbers, owner = agreement.task == "regression", request.owner
     request.check_classes(() if numbers else agreement.declared.classes or (), RowExtras())
     earlier = agreement.continued

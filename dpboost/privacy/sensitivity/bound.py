@@ -32,7 +32,7 @@ class Sensitivity:
     reason : str
         The proof in one line, for the report.
     coordinates : int or None
-        At most this many entries of the array change; None where no one counted. Only accounting
+        At most this many entries of the array change; None if no one counted. Only accounting
         by Gaussian differential privacy asks for it, and takes the size of the array for None.
     added : int or None
         Where ``constant`` is for the replace relation: what one added or removed row moves, as a
