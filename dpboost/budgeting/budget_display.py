@@ -45,13 +45,13 @@ class ShownBudget:
         )
 
     def to_frame(self) -> Any:
-        """Return the lines that count as a data frame.
+        """Return the effective lines as a data frame.
 
         Returns
         -------
         DataFrame
-            With ``what``, ``fraction`` of the ``account``, and ``rows``: which ones, empty for
-            all.
+            Columns ``what``, ``fraction`` of the ``account``, and ``rows``: the rows of the line,
+            empty for all.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class ShownBudget:
         return data_frame("Budget", ("what", "fraction", "account", "rows"), rows)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what every line took, and what is left; of periods what each has left.
+        """Plot the fraction of every line and the remainder; with periods, the remainder of each.
 
         Parameters
         ----------

@@ -22,16 +22,16 @@ class FractionAccountant(DerivedAccountant):
     Parameters
     ----------
     inner : Accountant
-        Accounts for everything on the account.
+        Accountant of the whole account.
     allowance : PrivacyCost
-        Most that the fit may use.
+        Maximum amount for the fit.
     fraction : Fraction
-        Its part of the account.
+        Fraction of the account.
     account_epsilon : Epsilon
         Epsilon of the account.
     least_delta : Fraction
-        What the fit's stability histograms leave of delta at least. The conversion of the account
-        counts on it.
+        Minimum delta that remains after the fit's stability histograms; the conversion of the
+        account uses it.
     """
 
     allowance: PrivacyCost
@@ -40,13 +40,13 @@ class FractionAccountant(DerivedAccountant):
     least_delta: Fraction
 
     def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
-        """Return the allowance, or nothing once delta is used up by what may fail."""
+        """Return the allowance, or zero if the failure probabilities use up delta."""
         return self.allowance if delta >= self.least_delta else NO_COST
 
     def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
-        """Return the epsilon that this fit's total guarantees alone at ``delta``."""
+        """Return the epsilon of this fit alone at ``delta``."""
         return self.inner.epsilon(total, delta)
 
     def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
-        """Return the fit's part of the limit of the account."""
+        """Return the fit's fraction of the limit of the account."""
         return super().lattice_error_limit(self.account_epsilon) * self.fraction

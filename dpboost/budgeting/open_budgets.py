@@ -61,7 +61,7 @@ class CarryingEstimator(BudgetCarrier):
 
 
 def carry(source: Any, target: Any) -> Any:
-    """Let an object carry the names that another one does, and return it."""
+    """Let an object carry the identifiers of another one, and return it."""
     marks = _distinct([*_marks(target), *_marks(source)])
     if marks:
         setattr(target, _MARKS, marks)
@@ -69,7 +69,7 @@ def carry(source: Any, target: Any) -> Any:
 
 
 def is_open(carrier: Any = None) -> bool:
-    """Return whether a ``with Budget(...)`` block is running, or was where an object was pickled.
+    """Return whether a ``with Budget(...)`` block is active, or was when an object was pickled.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def innermost(call: str, carrier: Any = None) -> Budget:
 
 
 def _reach(mark: BudgetMark) -> Budget:
-    """Return the budget that a mark names: the one of this process, or its file."""
+    """Return the budget of a mark: the one of this process, or its file."""
     for budget in tuple(KNOWN):
         if budget.of_this_process and budget.token == mark.token:
             return budget
@@ -230,7 +230,7 @@ def rows_of_fit(rows: Any, *, counted: bool = False) -> None:
     ----------
     rows : table
     counted : bool
-        Whether a search has said what its fits add up to, with this one.
+        Whether the warning of a search covers this fit.
     """
     _COUNTED.set(counted)
     found = None
@@ -240,7 +240,7 @@ def rows_of_fit(rows: Any, *, counted: bool = False) -> None:
 
 
 def forget() -> None:
-    """Begin again, as in a new process."""
+    """Reset the state, as in a new process."""
     _TABLES.clear()
 
 
@@ -252,7 +252,7 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
     key : hashable
         Names and types of the columns.
     epsilon, delta : float
-        What the fit may use; nothing is added up where epsilon is infinite.
+        Budget of the fit; an infinite epsilon is not added.
     """
     if epsilon == math.inf:
         return

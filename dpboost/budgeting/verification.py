@@ -49,22 +49,22 @@ _PURE: dict[str, Any] = {
 
 
 def verify_accounting(certificate: Mapping[str, Any]) -> tuple[str, ...]:
-    """Compute the charge of every release and the total again, and compare with the claim.
+    """Recompute the charge of every release and the total, and compare with the claim.
 
     Parameters
     ----------
     certificate : mapping
-        Of the form of its schema.
+        Certificate that matches its schema.
 
     Returns
     -------
     tuple of str
-        What was found to hold, a sentence each.
+        The verified claims, one sentence each.
 
     Raises
     ------
     CertificateError
-        Where the claim does not follow.
+        If the claim does not follow.
     """
     claim, accounting = certificate["claim"], certificate.get("accounting")
     if not claim["private"]:
@@ -107,7 +107,7 @@ class _Verification:
         self.charges = [self._charge(line) for line in accounting["lines"]]
 
     def sentences(self) -> tuple[str, ...]:
-        """Check everything, and say what was found."""
+        """Verify everything, and return the verified claims."""
         self._check_terms()
         total = self._total(self.accounting["scopes"], by_content=False)
         stated = self.accounting["spent"]
@@ -174,7 +174,7 @@ class _Verification:
     # -- releases ------------------------------------------------------------------------------
 
     def _charge(self, line: Mapping[str, Any]) -> Charge:
-        """Return what a release was charged, unless its noise costs more."""
+        """Return the charge of a release, or raise if its noise costs more."""
         label = line["label"]
         bound = Sensitivity.listed(line)
         mechanism = self._mechanism(line, bound.constant**2)
@@ -298,7 +298,7 @@ class _Verification:
             raise CertificateError("The releases cost more than the claim allows.")
 
     def _check_budget(self, budget: Mapping[str, Any], total: Charge) -> str:
-        """Raise if the fit, or all lines together, take more than the budget has."""
+        """Raise if the fit, or all lines together, exceed the budget."""
         if (budget["epsilon"], budget["delta"]) != (
             self.accounting["epsilon"],
             self.accounting["delta"],
