@@ -108,7 +108,7 @@ def test_a_rollback_before_training_is_a_round_less(calls):
     assert booster.num_trees() == 3
     assert calls == [3]
     empty = session(1).rollback_one_iter().rollback_one_iter()
-    with pytest.raises(InvalidParameterError, match="no round yet"):
+    with pytest.raises(InvalidParameterError, match="no rounds yet"):
         empty.predict(X)
 
 
@@ -220,7 +220,7 @@ def test_metrics_between_rounds_train_those_that_are_planned(calls):
     booster.update()
     assert booster.eval_valid()[0][2] == errors[3]
     booster.update()
-    with pytest.raises(InvalidParameterError, match="give num_iterations"):
+    with pytest.raises(InvalidParameterError, match="set num_iterations"):
         booster.update()
     assert booster.privacy_report.epsilon == 1
 
