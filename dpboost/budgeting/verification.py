@@ -112,7 +112,7 @@ class _Verification:
         total = self._total(self.accounting["scopes"], by_content=False)
         stated = self.accounting["spent"]
         if (total.cost, total.delta) != (Fraction(stated["cost"]), Fraction(stated["delta"])):
-            raise CertificateError("The spent amount is not the sum of the listed releases.")
+            raise CertificateError("What is spent is not the sum of the releases that are listed.")
         n_releases = self._number_of_releases(self.accounting["scopes"])
         if n_releases != self.claim["number_of_releases"] and not self._is_of_folds():
             raise CertificateError(
@@ -158,7 +158,7 @@ class _Verification:
         }
         earlier = Fraction(accounting["earlier"]["epsilon"])
         if claim["continued_model"] and not earlier and accounting["budget"] is None:
-            raise CertificateError("The claim does not cover the continued model.")
+            raise CertificateError("Nothing covers the model that is continued.")
         if pure and (power != 1 or Fraction(accounting["spent"]["delta"])):
             raise CertificateError("The guarantee is not pure, because releases may fail.")
         for name, own in stated.items():

@@ -126,7 +126,7 @@ def test_infinite_epsilon(open_ledger):
         "inf"
     ] * 4
     assert PrivacyReport.from_dict(plain) == report
-    assert "inf asked, inf spent" in report.details()
+    assert "inf spent of inf" in report.details()
 
 
 def test_seeded_noise_and_other_reasons(open_ledger):
