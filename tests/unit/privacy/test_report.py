@@ -81,7 +81,7 @@ def test_table_for_people(report):
     assert "one added or removed row" in lines[0]
     assert "same column types and the same set of labels" in lines[0]
     head = "\n".join(lines[1:8])
-    assert "1 asked" in head
+    assert "spent of 1" in head
     assert "private          yes" in head
     start = lines.index("") + 1
     columns = lines[start]
