@@ -1,6 +1,6 @@
-"""What users import from ``lightgbm.basic``: ours where it touches rows or models, else LightGBM's.
+"""Names of ``lightgbm.basic``: DPBoost's versions for rows and models, otherwise LightGBM's.
 
-Other names of ``lightgbm.basic`` are found here as well and are those of the installed LightGBM.
+All other names are those of the installed LightGBM.
 """
 
 from __future__ import annotations

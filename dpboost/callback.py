@@ -1,14 +1,14 @@
 """LightGBM's callbacks, under their names.
 
-They are LightGBM's own and work on evaluation sets, which are taken as public. Those of
-``lightgbm`` itself may be given as well.
+They are LightGBM's functions and use evaluation sets, which are assumed to be public. Callbacks
+from ``lightgbm`` itself are accepted as well.
 
 Privacy
 -------
-A callback sees the released rounds and metrics of public rows. ``early_stopping`` ends training
-by them; what the rounds left out would have cost is never charged, and the guarantee stays that
-of the epsilon asked for. ``reset_parameter`` sets the learning rate, which shrinks released
-values; all else is fixed before the first round and refused.
+A callback receives released rounds and metrics of public rows. If ``early_stopping`` ends training,
+the remaining rounds are not charged, and the guarantee is that of the requested epsilon.
+``reset_parameter`` may change the learning rate, which scales released values. Other parameters
+are fixed before the first round, and changes are refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""``lightgbm.compat`` under our name: what is installed beside LightGBM.
+"""Names of ``lightgbm.compat``.
 
-Which names there are depends on the installed LightGBM; all of them are its own.
+All names are those of the installed LightGBM.
 """
 
 from __future__ import annotations

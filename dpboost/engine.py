@@ -1,4 +1,4 @@
-"""Names of ``lightgbm.engine``: ours where there is one, else LightGBM's."""
+"""Names of ``lightgbm.engine``: DPBoost's versions if they exist, otherwise LightGBM's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of ``lightgbm.sklearn``: ours where there is one, else LightGBM's."""
+"""Names of ``lightgbm.sklearn``: DPBoost's versions if they exist, otherwise LightGBM's."""
 
 from __future__ import annotations
 

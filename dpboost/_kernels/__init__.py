@@ -1,27 +1,25 @@
-"""Compiled kernels: functions over typed views that know no epsilon and no policy.
+"""Compiled kernels: functions on typed views, without privacy parameters or policy.
 
 Only ``dpboost.privacy`` may import the noise, selection, coin and entropy kernels; a test walks
-every file for imports that break this rule.
+every file for violations.
 
-Kernels that gain a tenth of their time from it are built twice, the second time for x86-64-v3 into
-the folder ``v3``, which is searched first where the machine runs that. Both builds give the same
-bits.
+Kernels that are at least 10 % faster for x86-64-v3 are built a second time, into the folder ``v3``,
+which is searched first on machines that support it. Both builds give bit-identical results.
 
-What calls from several threads share:
+State that is shared between threads:
 
-* Functions write to nothing but what their caller gives them. Numbers of a module (``ROUNDER``,
-  ``SIGN``, tables of digits) are never written to.
-* ``entropy.SystemEntropy`` has a buffer. Two draws at once would hand out one word twice, so
-  every kernel that draws holds the generator's lock for the whole call, as numpy does. What
-  counts forks is written in a child alone, before it has a second thread.
+* Functions write only to the arguments of their caller. Constants of a module (``ROUNDER``,
+  ``SIGN``, tables of digits) are never modified.
+* ``entropy.SystemEntropy`` has a buffer. Two concurrent draws would return one word twice, so
+  every kernel that draws holds the generator's lock for the whole call, as in NumPy. The fork
+  counter is written only in a child process, before it has a second thread.
 * ``small_tree_gain.FewRows``, and outside of the kernels ``Workspace`` and ``BoostingState``,
-  belong to one fit, which asks them from one thread; a cell of Dask has a lock of its own. Memory
-  that a workspace lends again is free when no view of it is left, which reference counts tell
-  exactly.
-* What is cached for all fits (tables of losses, children of complete trees) cannot be written to.
+  belong to one fit, which uses them from one thread; a Dask cell has a separate lock. A workspace
+  reuses memory only if no view of it is left, by reference counts.
+* Caches for all fits (tables of losses, children of complete trees) are read-only.
 
 The unit tests of kernels and of ``dpboost.privacy.randomness`` pass under pytest-run-parallel.
-Free-threaded Python is refused by ``setup.py``, because no build there has been tested.
+``setup.py`` refuses free-threaded Python, because no such build has been tested.
 """
 
 from __future__ import annotations

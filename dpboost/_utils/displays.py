@@ -1,4 +1,4 @@
-"""What a result shows of itself: a table as text and in a notebook, a data frame, axes."""
+"""Displays of results: text and HTML tables, data frames, and axes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def data_frame(owner: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -
     Raises
     ------
     ImportError
-        Where pandas is not installed.
+        If pandas is not installed.
     """
     try:
         import pandas as pd
@@ -108,11 +108,11 @@ def new_axes(what: str, ax: Any = None, **options: Any) -> Any:
     InvalidParameterError
         If they are no axes.
     ImportError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     if ax is not None:
         if not hasattr(ax, "get_figure"):
-            raise refuse("ax", what, "axes of matplotlib, such as pyplot.gca()", ax)
+            raise refuse("ax", what, "matplotlib axes, such as pyplot.gca()", ax)
         return ax
     return pyplot(what).subplots(**options)[1]
 

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or as they were."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 

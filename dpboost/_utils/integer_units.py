@@ -1,4 +1,4 @@
-"""The one way from private floats to the integers that are summed and released.
+"""Conversion of private floats to the integers that are summed and released.
 
 Proof: docs/proofs/integers.md.
 """

@@ -1,4 +1,4 @@
-"""The interface in use: messages have the words of Python, or those of the command line."""
+"""The interface in use: messages name Python parameters or command-line options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON that others wrote: one way to read it, whatever its depth."""
+"""Parsing of untrusted JSON, with protection against deep nesting."""
 
 from __future__ import annotations
 

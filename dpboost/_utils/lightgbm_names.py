@@ -1,4 +1,4 @@
-"""Names of LightGBM's modules that ours do not define."""
+"""Fallback to LightGBM for names that a compatibility module does not define."""
 
 from __future__ import annotations
 

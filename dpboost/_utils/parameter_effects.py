@@ -1,4 +1,4 @@
-"""What each parameter does to privacy and to accuracy, for docstrings and the reference page."""
+"""Effects of each parameter on privacy and accuracy, for docstrings and the reference page."""
 
 from __future__ import annotations
 

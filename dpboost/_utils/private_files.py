@@ -1,4 +1,4 @@
-"""Files that only their owner can read, and that one process holds."""
+"""Files that only their owner can read, locked by one process."""
 
 from __future__ import annotations
 

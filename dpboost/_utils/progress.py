@@ -1,8 +1,8 @@
-"""Progress of long fits: rounds done, how much of the budget is spent, and the time left.
+"""Progress of long fits: completed rounds, spent budget, and remaining time.
 
-How long a fit takes depends on its rows. Anyone who watches a fit sees its time anyway; what is
-kept must not hold it. So the time left is drawn on a terminal alone, where it is wiped when the fit
-ends; files, pipes and loggers get no line at all, and a notebook, whose cells are saved, a line
+The running time of a fit depends on its rows. Someone who watches a fit can measure it anyway, but
+it must not be stored. Therefore the remaining time is shown on a terminal only, and erased when the
+fit ends; files, pipes and loggers get no line, and a notebook, whose cells are saved, gets a line
 without times.
 """
 

@@ -1,4 +1,4 @@
-"""Checks of what a schema declares, dates among them as numbers of days since 1970-01-01 in UTC."""
+"""Checks of schema declarations; dates are days since 1970-01-01 in UTC."""
 
 from __future__ import annotations
 

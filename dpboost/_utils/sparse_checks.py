@@ -1,4 +1,4 @@
-"""Sparse matrices are checked before compiled code, SciPy's or ours, trusts their indices."""
+"""Checks of the indices of sparse matrices before compiled code uses them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def checked_sparse(X: Any) -> Any:
     with suppress(ValueError, TypeError, IndexError, OverflowError):
         sound = _checked(X)
     if sound is None:
-        raise InvalidParameterError("The sparse matrix X is damaged: its indices make no sense.")
+        raise InvalidParameterError("The sparse matrix X is invalid: its indices are inconsistent.")
     return sound
 
 
@@ -93,7 +93,7 @@ def _within(indices: NDArray[Any], length: int, values: NDArray[Any]) -> bool:
 
 
 def _joined_lists(X: Any) -> Any:
-    """Return a LIL matrix as COO, or None where its lists do not fit together."""
+    """Return a LIL matrix as COO, or None if its lists do not fit together."""
     sizes = [len(line) for line in X.rows]
     if sizes != [len(line) for line in X.data] or len(sizes) != X.shape[0]:
         return None

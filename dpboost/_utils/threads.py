@@ -1,4 +1,4 @@
-"""How many threads a kernel may use."""
+"""The number of threads of kernels."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def _most_threads(n_jobs: int | None) -> int:
 
 
 class Threads:
-    """A number of threads that gives way to the other work of the machine.
+    """A number of threads that adapts to the load of the machine.
 
-    A thread that finds no processor free keeps all others waiting at the end of every kernel, and
-    OpenMP lets them wait at full speed: on a busy machine many threads are many times slower than
-    one. Nothing but time depends on the number.
+    A thread without a free processor delays all others at the end of every kernel, and OpenMP
+    threads wait actively: on a busy machine many threads are many times slower than one. Only the
+    running time depends on the number.
 
     Parameters
     ----------

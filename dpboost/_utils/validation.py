@@ -1,8 +1,8 @@
-"""The one error type for bad input, shared checks, and LightGBM's defaults apart from given values.
+"""The error type for invalid input, shared checks, and markers of LightGBM's defaults.
 
-``get_params`` shows what LightGBM's own estimators show, so that code which computes with these
-numbers runs. A recipe decides what was not given, so that a default and the same value given are
-two things; a copy, a clone and a pickle keep the difference.
+``get_params`` returns the same defaults as LightGBM's estimators, so that code that uses these
+numbers works. A recipe chooses the value of a parameter that was not given, so a default differs
+from the same value given by the user; copies, clones and pickles keep the difference.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from lightgbm.basic import LightGBMError
 
 
 class InvalidParameterError(LightGBMError, ValueError, TypeError):
-    """A parameter or an input is not what the function can work with.
+    """A parameter or an input is invalid.
 
-    It is a ``LightGBMError``, which LightGBM raises for such, and a ``ValueError``, which
-    scikit-learn expects. The message names the parameter, its value and what to do. It never
-    holds a cell, a row number or a count of the private table.
+    It is a ``LightGBMError``, which LightGBM raises, and a ``ValueError``, which scikit-learn
+    expects. The message names the parameter, its value and what to do. It never contains a cell,
+    a row number or a count of the private table.
     """
 
 
 class RefusedError(InvalidParameterError):
-    """Something that LightGBM does and that has no private meaning here.
+    """A feature of LightGBM that has no private equivalent.
 
-    Unlike other bad input it is right elsewhere; the message says what to do instead.
+    The message names an alternative.
     """
 
 
@@ -96,7 +96,7 @@ def check_choice(name: str, owner: str, value: Any, choices: tuple[str, ...]) ->
 
 
 class Default:
-    """A value that takes effect if the user has given none; comes first in the bases."""
+    """A default that the user has not given; the first base class."""
 
     def __call__(self) -> Any:
         """Return the plain value; scikit-learn asks of a default of another type that it can."""
@@ -118,15 +118,15 @@ class Default:
 
 
 class _DefaultInt(Default, int):
-    """A whole number that no one gave."""
+    """An integer that the user has not given."""
 
 
 class _DefaultFloat(Default, float):
-    """A number that no one gave."""
+    """A float that the user has not given."""
 
 
 class _DefaultStr(Default, str):
-    """A word that no one gave."""
+    """A string that the user has not given."""
 
     __slots__ = ()
 

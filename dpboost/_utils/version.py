@@ -1,4 +1,4 @@
-"""The version of the library, and the digest of its build."""
+"""Version and build digest of the library."""
 
 from __future__ import annotations
 

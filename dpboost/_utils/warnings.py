@@ -1,7 +1,7 @@
-"""Warnings that point at the user's own line, and one for everything that a fit has to say.
+"""Warnings that point to the user's code; a fit collects its warnings into one.
 
-Of a process and a table, which is known by the names and types of its columns, each is said once:
-the fits of a cross-validation say the same. A logger that is registered gets all of them.
+Each warning appears once for each process and table, which is identified by the names and types of
+its columns, because the fits of a cross-validation repeat them. A registered logger gets all.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _without_advice: ContextVar[bool] = ContextVar("without_advice", default=False)
 
 @dataclass(kw_only=True, eq=False)
 class _Fit:
-    """What the fit that is running has to say, and of which table it is."""
+    """The warnings of the running fit, and its table."""
 
     told: list[tuple[str, type[Warning]]] = field(default_factory=list)
     table: Hashable = None
@@ -45,11 +45,10 @@ _DIGITS = re.compile(r"[0-9][0-9.e+-]*")
 
 
 class PrivacyWarning(UserWarning):
-    """What the guarantee of a fit rests on, or lacks: a line for each condition, with its cure.
+    """Conditions of the guarantee of a fit: one line for each, with what to do.
 
-    Each condition has a class derived from this one. A filter that ignores the class takes its
-    line out of the warning; one that turns it into an error raises as soon as the condition is
-    known.
+    Each condition has a subclass. A filter that ignores the subclass removes its line from the
+    warning; a filter that turns it into an error raises as soon as the condition is known.
 
     Privacy
     -------
@@ -227,7 +226,7 @@ def one_warning(fit: Callable[P, R]) -> Callable[P, R]:
 
 
 class FitWarning(UserWarning):
-    """Several lines of one fit, of different classes."""
+    """Several lines of one fit, of different subclasses."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Audits of the guarantee, for anyone to rerun: ``python -m dpboost.audit``.
+"""Audits of the guarantee: ``python -m dpboost.audit``.
 
 The replay auditor computes the exact privacy loss of every release of a real fit; the black box
 bounds the epsilon of any estimator from below; the audit of non-interference replays calls without

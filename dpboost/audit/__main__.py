@@ -1,7 +1,7 @@
 """Audit the whole library: ``python -m dpboost.audit [--quick] [--minutes N]``.
 
-Exits with 1 when anything refutes a claim. ``python -u -m dpboost.audit | tee FILE`` shows the
-lines of the long run as they are known.
+The exit code is 1 if a check refutes a claim. ``python -u -m dpboost.audit | tee FILE`` shows the
+lines of a long run immediately.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A lower bound of epsilon from outside: train often on two tables and tell the models apart."""
+"""A black-box lower bound of epsilon: train often on two tables and distinguish the models."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ class EpsilonEstimate:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Combination:
-    """The sum of all numbers that tells the tables apart best, were they Gaussian.
+    """The linear combination that distinguishes the tables best under a Gaussian model.
 
-    Each number is first replaced by the normal quantile of its rank among the fits that choose,
-    so that neither its scale nor a heavy tail matters.
+    Each number is first replaced by the normal quantile of its rank among the fits that select
+    the combination, so that neither its scale nor a heavy tail matters.
     """
 
     sorted: NDArray[np.float64]
@@ -115,7 +115,7 @@ class _Combination:
 
 @dataclass(frozen=True, kw_only=True)
 class _Event:
-    """A number of the statistic beyond a threshold; ``sign`` says on which side."""
+    """The event that a statistic is beyond a threshold, on the side of ``sign``."""
 
     number: int
     threshold: float

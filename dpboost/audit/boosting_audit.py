@@ -1,4 +1,4 @@
-"""Audits of the recipes of the library: the whole bank of witnesses, and the black box."""
+"""Audits of the boosting recipes: all witnesses, and the black box."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The replay auditor on everything that is released under one budget, from its opening on."""
+"""The replay auditor for all releases under one budget."""
 
 from __future__ import annotations
 

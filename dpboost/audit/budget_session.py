@@ -1,4 +1,4 @@
-"""A budget from its opening to its last release, replayed on neighbors: all calls, one record.
+"""Replay of a whole budget session on neighboring tables.
 
 Fits that set rows aside and are stopped by them, evaluations with groups, drift, new leaves, more
 fits, intervals and several cross-validations, for rows and for users; and rows that one person has

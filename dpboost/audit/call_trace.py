@@ -1,7 +1,6 @@
-"""What a call does, step by step, and all that it shows, as values that can be compared.
+"""Traces of calls: their steps and their visible output, as comparable values.
 
-A step is a release as it is recorded, or a query or command handed to rows. Nothing of a row is in
-a trace.
+A step is a recorded release, or a query or command sent to rows. A trace contains no row data.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class TracedStep:
 
 
 class _Watched:
-    """Outcomes of one ledger, each of whose releases is a step."""
+    """Outcomes of one ledger, each recorded as a step."""
 
     def __init__(self, inner: OutcomeSource, steps: list[TracedStep]) -> None:
         self._inner = inner

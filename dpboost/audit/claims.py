@@ -1,4 +1,4 @@
-"""Whether a fitted model claims what it was asked for, and no more than it has spent."""
+"""Check that the claim of a fitted model matches the request and the charges."""
 
 from __future__ import annotations
 

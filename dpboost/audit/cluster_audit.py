@@ -55,7 +55,7 @@ def fits_on_spark() -> list[Violation]:
 
 
 def why_no_spark() -> str | None:
-    """Say what is missing for a Spark session here; None where nothing is."""
+    """Say what is missing for a Spark session here; None if nothing is."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
     if missing:
         return "the extra 'spark' is not installed"

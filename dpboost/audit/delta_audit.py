@@ -1,7 +1,7 @@
-"""The delta that a fit records: how likely something comes out that a single row has alone.
+"""Audit of delta: the probability that a category of a single row is released.
 
-The replay leaves out categories that only one of two tables has, for no outcome of the other
-table can show them. What is left is the chance that they come out at all.
+The replay excludes categories that only one of the two tables has, because no outcome of the other
+table can contain them. This audit covers the probability that they are released.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whether what is charged side by side works on disjoint rows, read off the structure of a fit.
+"""Check that parallel scopes use disjoint rows, from the structure of a fit.
 
-Releases on the same rows that are charged as if their rows were disjoint show in a replay only
-where a row is in two parts at once. How a fit deals its rows can be seen in any run.
+A replay detects releases on the same rows that are charged as disjoint only if a row is in two
+parts at once. The assignment of rows of a fit is visible in any run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Fits from which parties are lost, seen by a coordinator that keeps all and tries what it opens.
+"""Federated fits with dropouts, against a coordinator that tries to unmask messages.
 
-What it is sent must open the sum over those that are present, and nothing else: not the words of a
-party that was late, no words by the keys of another step, and no key by the shares of those who
-collude with it.
+The messages must reveal the sum over the present parties only: not the words of a late party, no
+words by the keys of another step, and no key by the shares of colluding parties.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ Words = NDArray[np.uint64]
 
 
 class _Curious(LocalLink):
-    """Keeps what a party sends; one message of one party comes when the others have gone on."""
+    """Records the messages of a party, and delays one of them."""
 
     def __init__(self, hub: Hub, party: int, sent: dict[tuple[Key, int], Any]) -> None:
         super().__init__(hub, party)
@@ -69,7 +68,7 @@ class _Curious(LocalLink):
 
 
 class _Seen:
-    """What a coordinator sees of a fit, and what those tell it who collude with it."""
+    """The view of a coordinator with colluding parties."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Tables that have nothing in common with those of a call but what is public of them.
+"""Tables that share only public metadata with those of a call.
 
-Same columns and types, declared schema and classes; other cells, labels, weights, users and
-another number of rows.
+Columns, types, declared schema and classes are equal; cells, labels, weights, users and the number
+of rows differ.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ HUGE = 1e300
 
 @dataclass(frozen=True, kw_only=True)
 class FarRows:
-    """Rows that replace those of a call stood, as `replaying.prepared` takes them.
+    """Rows that replace those of a call, for `replaying.prepared`.
 
-    Labels are finite, weights are not negative, and every class that is public is there: other
-    tables are refused, which is outside the guarantee.
+    Labels are finite, weights are not negative, and every public class occurs: other tables are
+    refused, which is outside the guarantee.
 
     Parameters
     ----------

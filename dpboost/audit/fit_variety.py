@@ -1,4 +1,4 @@
-"""Pairs of neighbors for what else a fit may be asked for, each with the fit that it is for.
+"""Pairs of neighboring tables for further options of fits, each with its fit.
 
 Several classes, other losses, weights, initial scores, users, a model to go on from, learned
 ranges of labels. The last column of a table may hold what is not a feature.

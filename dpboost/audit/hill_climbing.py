@@ -1,4 +1,4 @@
-"""Hill climbing: let a random pair of neighbors become a telling one."""
+"""Hill climbing from a random pair of neighbors to a pair with a larger privacy loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpboost.privacy.sensitivity.bound import Neighbors
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Climb:
-    """The most telling pair of a climb, its audit, and the goal after each step, never falling."""
+    """The pair with the largest loss of a climb, its audit, and the loss after each step."""
 
     pair: Pair
     audit: PairAudit

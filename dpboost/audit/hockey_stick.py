@@ -1,6 +1,6 @@
-"""Hockey-stick divergence: what total costs and samples of losses say about (epsilon, delta).
+"""Hockey-stick divergence of total costs and samples of losses, as (epsilon, delta).
 
-Written apart from the accountants that it checks.
+Independent of the accountants that it checks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reports of devices, from outside: how well one report tells two records apart."""
+"""Black-box audit of local reports: how well one report distinguishes two records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neighboring tables, and which row of one is which row of the other."""
+"""Pairs of neighboring tables with aligned rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpboost.privacy.sensitivity.bound import Neighbors
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pair:
-    """Two neighboring tables, and how to look at them.
+    """Two neighboring tables.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Fits, evaluations and cross-validations of parties, held to those of one table.
+"""Federated fits, evaluations and cross-validations, compared with those of one table.
 
-Where noise is drawn in shares no replay can force it. But the shares of a seed add up to what one
-process draws, so the same terms with all rows in one place must give the same model: then what
-replays find of the latter holds for the former. What else the messages tell is looked at here.
+A replay cannot force noise that is drawn in shares. But the shares of a seed add up to the noise of
+one process, so the same terms with all rows in one place must give the same model, and the replays
+of the latter apply to the former. This module also checks what the messages reveal.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Rows = tuple[NDArray[Any], NDArray[Any]]
 
 
 class Listening(LocalLink):
-    """Keeps what a party sends, by its key."""
+    """Records the messages of a party by key."""
 
     def __init__(self, hub: Hub, party: int, sent: dict[tuple[Key, int], bytes]) -> None:
         super().__init__(hub, party)

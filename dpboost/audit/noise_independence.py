@@ -1,7 +1,7 @@
-"""Whether the draws of a fit are independent of each other, at every lag of their layout.
+"""Test of the independence of the draws of a fit, at every lag of their layout.
 
-A replay forces outcomes, so it cannot see that two entries of a release share a draw: each has the
-right law, and both together tell more than the ledger says. Here real noise is looked at.
+A replay forces outcomes, so it cannot detect that two entries of a release share a draw: each has
+the correct distribution, but both together have a larger privacy loss. This test uses real noise.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ALL = "all draws"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Look:
-    """Draws that are independent if the library is right.
+    """Draws that must be independent.
 
     Parameters
     ----------

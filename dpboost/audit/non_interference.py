@@ -1,19 +1,17 @@
-"""Whether all that a call shows is a function of public arguments and released outcomes.
+"""Test that the visible output of a call depends on public arguments and outcomes only.
 
-A call is recorded and replayed without its rows. Then the same call runs on tables that share with
-the recorded one what is public and nothing else, and gets released outcomes instead of fresh
-draws: those that were recorded, random ones, and extreme ones. The replay is the reference. All
-that is visible must be the same, and so must, step by step, each release as it is recorded and each
-query and command that is handed to the rows.
+A call is recorded and replayed without its rows. Then the same call runs on tables that share only
+public metadata with the recorded one, with forced outcomes instead of fresh draws: the recorded
+ones, random ones, and extreme ones. The replay is the reference. All visible output must be equal,
+and so must each recorded release and each query and command that is sent to the rows.
 
-A decision that is made on an exact value, although a noisy one was charged, shows here: neighbors
-of a table mostly decide alike, far tables do not.
+This detects a decision on an exact value for which a noisy one was charged: neighboring tables
+mostly decide alike, far tables do not.
 
-What this cannot see: what a query does with the rows inside its `evaluate`, a sensitivity or a
-noise that is wrong, rows under other names of users, time and memory. The replay of neighbors and
-the tests of sensitivities are for these. Labels and cells that are refused are outside the
-guarantee; the audit of refusals looks at them. Code of the user, such as callbacks, is run again
-and must itself be a function of what it is handed.
+It does not cover computation inside the `evaluate` of a query, wrong sensitivities or noise, rows
+under other user ids, time and memory. The replay of neighbors and the tests of sensitivities cover
+these. Refused labels and cells are outside the guarantee; the audit of refusals covers them. Code
+of the user, such as callbacks, is run again and must be a function of its arguments.
 """
 
 from __future__ import annotations
@@ -181,7 +179,7 @@ def _of_one_kind(recorded: Seen, reference: Seen) -> tuple[Seen, Seen]:
 
 
 class _Runs:
-    """Runs of one call on other tables, all under the same outcomes."""
+    """Runs of one call on other tables with the same outcomes."""
 
     def __init__(self, transcript: Transcript, given: dict[str, Any], kind: str) -> None:
         self._transcript = transcript
@@ -212,7 +210,7 @@ class _Runs:
 
 @dataclass(eq=False)
 class _Directed(Recording):
-    """A call whose outcomes are made up: the same ones for the same releases."""
+    """A call with synthetic outcomes: equal for equal releases."""
 
     given: list[tuple[str, Any]] = field(default_factory=list)
     kind: str = RANDOM
@@ -238,7 +236,7 @@ class _Directed(Recording):
 
 
 class _MadeUp:
-    """Outcomes that no row had a part in."""
+    """Outcomes that are independent of the rows."""
 
     def __init__(self, kind: str, ledger: int, names: dict[str, Any]) -> None:
         self._kind = kind

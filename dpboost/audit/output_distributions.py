@@ -1,7 +1,6 @@
-"""The exact laws of the kernels, from the integers that they were handed.
+"""Exact output distributions of the kernels, from their integer arguments.
 
-Written apart from the mechanisms, which have formulas of their own: the two are compared in the
-tests, and neither is used to check itself.
+Independent of the formulas in the mechanisms; the tests compare the two.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from dpboost.audit.run_trace import DivergenceError, KernelCall
 
 @dataclass(frozen=True, kw_only=True)
 class CallLoss:
-    """How well the outcome of a kernel tells two tables apart.
+    """Privacy loss of the outcome of a kernel.
 
     Parameters
     ----------

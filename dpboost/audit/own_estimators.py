@@ -1,6 +1,6 @@
-"""Audits of what others bring: any estimator from outside, any recipe or loss by replay.
+"""Audits of custom code: any estimator as a black box, any recipe or loss by replay.
 
-``docs/auditing-your-own.md`` tells how to use them.
+See ``docs/auditing-your-own.md``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ N_ALIKE = 60
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OutsidePair:
-    """A table of which one row comes or goes, or changes.
+    """A table and a neighbor with one row added, removed or changed.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def audit_estimator(
     pairs : sequence of OutsidePair, optional
         Those of `outside_pairs` by default.
     statistic : callable, optional
-        As of :func:`estimate_epsilon`: what to read off a fitted estimator.
+        As in :func:`estimate_epsilon`: what to read off a fitted estimator.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def replay_estimator(
     Returns
     -------
     RecipeAudit
-        ``violations`` is empty where no release revealed more than its charge; ``reached`` says
+        ``violations`` is empty if no release revealed more than its charge; ``reached`` says
         what part of its charge each kind of release came to, and ``skipped`` on which witnesses
         nothing was fitted, and why.
 

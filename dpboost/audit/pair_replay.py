@@ -37,7 +37,7 @@ Fit = Callable[[Any, Any], "Mapping[str, Any] | None"]
 
 @dataclass(frozen=True, kw_only=True)
 class EntryLoss:
-    """What one release tells.
+    """Privacy loss of one release.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class PairAudit:
     epsilon : float
         Epsilon asked for.
     error : str
-        What both fits raised; empty where they came to their end. The entries before it count.
+        What both fits raised; empty if they came to their end. The entries before it count.
     violations : tuple of Violation
         Empty where the guarantee held.
     """
@@ -120,7 +120,7 @@ def replay_pair(
         Rows by which the tables differ at most, where charges are those of one row: a release
         may then cost as much as that many rows, and the fit as much as it claims for them.
     several : bool, default=False
-        Whether the fit opens several ledgers, which together may spend what it claims.
+        Whether the fit opens several ledgers, which together may use what it claims.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def _cost(line: TracedRelease, losses: Sequence[CallLoss], privacy_measure: str)
 
 
 def _capacity(runs: Sequence[RunTrace]) -> float:
-    """Return what all ledgers may spend together: a row is in all further ones but one."""
+    """Return what all ledgers may use together: a row is in all further ones but one."""
     first, *rest = (float(run.ledger.capacity) for run in runs if run.ledger is not None)
     return first + sum(rest) * (len(rest) - 1) / max(len(rest), 1)
 

@@ -1,4 +1,4 @@
-"""What an audit of the whole library consists of: parts that run one by one or side by side."""
+"""Parts of the audit of the whole library, which run in sequence or in parallel."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ QUICK_BOXES = ("best", "dpboost", "tree:best")
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is to be audited: recipes, trees by their prefix, and other names of this module.
+    """Selected parts: recipes, trees by their prefix, and other names of this module.
 
-    Without ``runs`` a black box has as many fits a table as the length of the audit.
+    Without ``runs`` the length of the audit sets the number of black-box fits for each table.
     """
 
     epsilon: float = 1.0
@@ -99,7 +99,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What one part found.
+    """Result of one part.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditPart:
-    """One step of an audit; the costliest begin first."""
+    """One part of an audit; the most expensive parts start first."""
 
     name: str
     what: str
@@ -141,7 +141,7 @@ class AuditPart:
 
 @dataclass(eq=False)
 class Plan:
-    """Parts to run, and in words what is left out."""
+    """Parts to run, and a description of the excluded parts."""
 
     parts: list[AuditPart] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Several sites of rows in one process, which may be added up: simulation with a trusted sum."""
+"""Simulation of several parties in one process with a trusted sum."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dpboost.privacy.sensitivity.bound import Neighbors
 
 
 class Sites:
-    """Rows at several sites whose answers one process adds up before the noise is drawn.
+    """Rows of several parties whose results one process adds up before it draws noise.
 
-    The law of all that is released is the one that parties have whose shares of the noise add up
-    to what is charged, without keys, masks and messages.
+    The distribution of all releases is that of parties whose noise shares add up to the charged
+    noise, without keys, masks and messages.
 
     Privacy
     -------

@@ -1,9 +1,8 @@
-"""Numbers that public code is handed: the same on both tables, once the outcomes are.
+"""Test that arguments of public code are equal on both tables for equal outcomes.
 
-What `boosting` and `growing` compute lies behind the gate, so nothing that is handed to one of
-their functions may depend on an exact sum. A rule that looks at one need not show in the model of
-this fit: how often a feature is drawn may move by a little, and the draw stay the same. What the
-rule was handed shows it every time.
+The code of `boosting` and `growing` is public, so no argument of its functions may depend on an
+exact sum. The model of one fit need not show a violation: the probability of a feature may change
+slightly while the draw stays the same. The arguments show it in every fit.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ def hearing(calls: list[Call]) -> Iterator[None]:
 
 
 def first_difference(calls: Sequence[Any], others: Sequence[Any]) -> int | None:
-    """Return where two sequences of calls differ first, None where they do not."""
+    """Return where two sequences of calls differ first, None if they do not."""
     for number, (call, other) in enumerate(zip(calls, others, strict=False)):
         if call != other:
             return number

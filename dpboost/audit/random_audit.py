@@ -1,4 +1,4 @@
-"""Replays of random fits: random tables, parameters and containers, for as long as one likes."""
+"""Replays of random fits: random tables, parameters and containers, for a given time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OBJECTIVES = ("quantile", "l1", "huber", "fair", "poisson", "gamma", "tweedie")
 
 @dataclass(eq=False)
 class RandomAudit:
-    """What random replays of a seed found, which draws the fits and not their noise.
+    """Result of random replays of a seed, which determines the fits but not their noise.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class RandomAudit:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RandomFit:
-    """A fit, neighboring tables for it, and both in words."""
+    """A fit and neighboring tables, with a description."""
 
     words: str
     fit: Fit

@@ -1,7 +1,7 @@
-"""Outcomes too rare to wait for: random bits that lead to them, and long runs of candidates.
+"""Audit of rare outcomes by chosen random bits and long runs of candidates.
 
-A selection that drops what is far below the best, or noise without its far tail, shows in no
-sample that anyone can draw. But the samplers decide by bits alone, and the bits are ours here.
+No feasible sample detects a selection that drops candidates far below the best, or noise without
+its tail. But the samplers depend on random bits only, and this audit chooses the bits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the audits of all recipes have in common: a bank of replays, two fits, a black box."""
+"""Shared parts of the audits of recipes: replays of all witnesses, two fits, a black box."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Case = tuple[Witness, Fit]
 
 @dataclass(eq=False)
 class RecipeAudit:
-    """What the replay auditor found on a bank of witnesses.
+    """Result of the replay auditor on all witnesses.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Read the output of a run of the audit: ``python -m dpboost.audit.record``.
 
-In the sources this takes the lines of ``benchmarks/results/audit.txt`` into the package, where
-certificates find them; what they say was never typed in.
+In the sources this copies the lines of ``benchmarks/results/audit.txt`` into the package, where
+certificates read them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NAME_WIDTH = 14
 def read(text: str, date: str) -> dict[str, Any]:
     """Return the record of a run: what the command has printed, on some day.
 
-    The build is None where the run does not say it.
+    The build is None if the run does not say it.
 
     Raises
     ------

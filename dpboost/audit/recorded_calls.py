@@ -1,4 +1,4 @@
-"""Calls that the audit of non-interference replays.
+"""Calls that the non-interference audit replays.
 
 Every recipe, objective, form of input, and function that draws.
 """

@@ -1,4 +1,4 @@
-"""What an error about bad input says: nothing of a cell, a row or the number of rows."""
+"""Test that errors about invalid input reveal no cell, row or number of rows."""
 
 from __future__ import annotations
 

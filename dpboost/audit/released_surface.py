@@ -1,4 +1,4 @@
-"""Everything that a fit lets out of its process, and does to the world around it."""
+"""All output and side effects of a fit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MakeEstimator = Callable[[], Any]
 
 
 class _Listener(logging.Handler):
-    """Keeps the text of all log records."""
+    """Collects the text of all log records."""
 
     def __init__(self) -> None:
         super().__init__(level=logging.NOTSET)
@@ -64,7 +64,7 @@ def overhear(heard: dict[str, Any]) -> Any:
 
 
 def pickled(estimator: Any) -> bytes | None:
-    """Return the pickle of an estimator, or None where there can be none.
+    """Return the pickle of an estimator, or None if there can be none.
 
     An objective of the user that is a lambda or stands inside a function has no pickle.
     """

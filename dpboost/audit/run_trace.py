@@ -1,7 +1,7 @@
-"""A fit that is written down, and the same fit on another table with its outcomes forced.
+"""Recording of a fit, and its replay on another table with forced outcomes.
 
-The ledger says what was released, the kernels say what was really drawn: the auditor listens at
-both ends and believes neither the mechanism objects nor the ledger.
+The auditor records the releases at the ledger and the draws at the kernels, and trusts neither the
+mechanism objects nor the ledger.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class KernelCall:
     outcome : ndarray
         What was drawn, or forced.
     alignment : Alignment or None
-        In a replay, which entries of the recorded call these are; None where they are the same.
+        In a replay, which entries of the recorded call these are; None if they are the same.
     keys : tuple
         Column and category of every entry of a stability histogram; else empty.
     """

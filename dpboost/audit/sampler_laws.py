@@ -1,7 +1,7 @@
-"""Whether the samplers that fits draw from have the laws by which replays weigh their outcomes.
+"""Test that the samplers have the distributions that replays assume.
 
-A replay forces outcomes and believes the integers that a kernel was handed. What the kernel then
-does with them shows here, in draws of the mechanisms and in those of real fits.
+A replay forces outcomes and uses only the integer arguments of a kernel. This test checks what the
+kernel does with them, in draws of the mechanisms and of real fits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Audits of the recipes of single trees."""
+"""Audits of the single-tree recipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of neighboring tables on which a private tree shows all that it may show."""
+"""Pairs of neighboring tables on which a private tree attains its privacy loss."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Pairs of neighboring tables on which a private fit shows all that it may show.
+"""Pairs of neighboring tables on which a private fit attains its privacy loss.
 
-Random neighbors prove nothing: a constant three times too small leaves no trace on them. Each
-witness here attains a constant of the proofs, or sits where an implementation is likely to slip.
+Random neighbors are not sufficient: they do not detect a constant that is three times too small.
+Each witness here attains a constant of the proofs, or covers a likely implementation error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a guarantee means, and one budget for everything that is released of a table."""
+"""Privacy budgets of tables, and explanations of guarantees."""
 
 from __future__ import annotations
 

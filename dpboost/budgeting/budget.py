@@ -62,9 +62,9 @@ def random_identity() -> str:
 
 
 class Budget(ShownBudget, WindowedBudget, ChargedBudget):
-    r"""One privacy budget for all fits and scores on a table, with a ledger of their charges.
+    r"""A privacy budget for all fits and scores on a table, with a ledger of their charges.
 
-    ``model.fit(X, y, budget=budget, fraction=.6)`` takes a fraction of the budget; so does
+    ``model.fit(X, y, budget=budget, fraction=.6)`` uses a fraction of the budget; so does
     ``model.fit(X, y, fraction=.6)`` inside ``with Budget(...) as budget:``. The budget replaces
     ``epsilon`` and ``delta`` of the estimator.
 
@@ -78,15 +78,15 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     neighbors : {"add_remove", "replace"}, default="add_remove"
         Neighboring relation. Every fit must use the same.
     rows_per_user : int, optional
-        Largest number of rows of one user, to protect users. Every fit must use the same.
+        Maximum rows of one user, to protect users. Every fit must use the same.
     pure_epsilon : float or Fraction, optional
         Part of ``epsilon`` for fits that account in pure epsilon (``DPTreeClassifier`` and the
         recipes of the papers), at most ``epsilon``. The remainder is for Gaussian noise. The
         default is ``epsilon`` if ``delta`` is 0, and 0 otherwise.
     periods : int, optional
-        Largest number of periods (months, quarters, sites) in which one individual, or user, may
+        Maximum number of periods (months, quarters, sites) in which one individual, or user, may
         have rows; 1 if no one has rows in two periods. Every fit then names the periods that it
-        reads, by ``budget.window("2026 Q1", ...)``, and is charged to these periods alone. Without
+        reads, by ``budget.window("2026 Q1", ...)``, and is charged to these periods only. Without
         ``rows_per_user`` an individual has at most one row in each period.
     table : str, optional
         Name of the table in reports.
@@ -116,20 +116,19 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     Notes
     -----
     A budget has two accounts, which are fixed when it is opened: pure, with :math:`\varepsilon_p`
-    (``pure_epsilon``), and Gaussian, with the largest :math:`\mu^2` of which
-    :math:`\varepsilon_G(\mu, \delta_G) \le \varepsilon - \varepsilon_p`. A fraction is one of the
-    account that the fit's recipe needs, in the unit in which costs add up there: five fits at a
-    fifth cost the whole. One at a fifth alone has an epsilon of more than a fifth where noise is
-    Gaussian, since :math:`\mu^2` adds and :math:`\varepsilon` does not.
+    (``pure_epsilon``), and Gaussian, with the largest :math:`\mu^2` such that
+    :math:`\varepsilon_G(\mu, \delta_G) \le \varepsilon - \varepsilon_p`. A fraction refers to the
+    account that the fit's recipe needs, in its unit: five fits at a fifth use the whole account. A
+    single fit at a fifth of the Gaussian account has an epsilon of more than a fifth, because
+    :math:`\mu^2` adds up and :math:`\varepsilon` does not.
 
-    Fits depend on what earlier ones released, on either account. Inside an account that is what a
-    privacy filter allows (Rogers et al., NeurIPS 2016; Smith and Thakurta, COLT 2022); the two
-    accounts are two interactive mechanisms with fixed parameters that run side by side, whose
-    guarantees add up (Vadhan and Zhang, STOC 2023). A split of epsilon that followed the releases
-    would have no such proof.
+    Fits may depend on earlier releases, from either account. Inside an account this is a privacy
+    filter (Rogers et al., NeurIPS 2016; Smith and Thakurta, COLT 2022). The two accounts are
+    concurrent interactive mechanisms with fixed parameters, whose guarantees add up (Vadhan and
+    Zhang, STOC 2023). A split of epsilon that depends on releases would have no such proof.
 
-    A fifth of delta is reserved for stability histograms (learned categories and classes), all of
-    it where the account is pure alone; a fit may use its fraction of that.
+    A fifth of delta is reserved for stability histograms (estimated categories and classes), or all
+    of it if there is only a pure account; a fit may use its fraction of that.
 
     Examples
     --------
@@ -207,12 +206,12 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def epsilon(self) -> Fraction:
-        """Epsilon of everything together."""
+        """Epsilon of all releases together."""
         return self._epsilon
 
     @property
     def delta(self) -> Fraction:
-        """Delta of everything together."""
+        """Delta of all releases together."""
         return self._delta
 
     @property
@@ -222,35 +221,35 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def rows_per_user(self) -> int | None:
-        """Most rows of a user, where users are protected."""
+        """Maximum rows of a user, if users are protected."""
         return self._rows_per_user
 
     @property
     def pure_epsilon(self) -> Fraction:
-        """Part of epsilon that is for pure accounting."""
+        """Part of epsilon for pure accounting."""
         return self._pure
 
     @property
     def table(self) -> str | None:
-        """What the user calls the table."""
+        """Name of the table."""
         return self._table
 
     @property
     def lines(self) -> tuple[BudgetLine, ...]:
-        """What every fit took, in the order of recording."""
+        """Fraction of every fit, in the order of recording."""
         with self._lock:
             self._records.read_again()
             return tuple(self._records.lines)
 
     @property
     def remaining(self) -> dict[str, Fraction]:
-        """What remains of each account, as a fraction of it."""
+        """Remaining fraction of each account."""
         paid = spent(self.lines, self._overlap)
         return {name: 1 - paid.get(name, Fraction(0)) for name in self._accounts()}
 
     @property
     def epsilon_spent(self) -> float:
-        """Epsilon at ``delta`` of all that was recorded so far, used or not."""
+        """Epsilon at ``delta`` of everything recorded so far, used or not."""
         epsilon = Fraction(0)
         gaussian = 0.0
         paid = spent(lines := self.lines, self._overlap)
@@ -268,22 +267,22 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     # -- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Move the records to a new file, where every later line is written before its fit draws.
+        """Move the records to a new file, which gets every later line before the draw of its fit.
 
         Parameters
         ----------
         path : path
-            Must not exist. Readable by its owner alone. Locks need a local disk.
+            New file, readable by its owner only. Locks need a local disk.
 
         Raises
         ------
         InvalidParameterError
-            If the file exists or cannot be made, or the budget is in another one already.
+            If the file exists or cannot be created, or the budget already has a file.
 
         Notes
         -----
-        The file is an SQLite database. It is locked while a line is written and synced, so that
-        several processes may load it and share what it holds.
+        The file is an SQLite database. It is locked while a line is written and synced, so several
+        processes may load it and share the budget.
         """
         self.check_process()
         with self._lock:
@@ -296,12 +295,12 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Budget:
-        """Go on with the budget in a file.
+        """Load the budget in a file.
 
         Parameters
         ----------
         path : path
-            That :meth:`save` made.
+            File written by :meth:`save`.
 
         Returns
         -------
@@ -310,7 +309,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Raises
         ------
         InvalidParameterError
-            If the file is not there, cannot be read, or holds something else.
+            If the file does not exist, cannot be read, or is not a budget file.
         """
         records, terms = BudgetRecords.load(path)
         try:
@@ -321,7 +320,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         except (ArithmeticError, KeyError, TypeError, ValueError) as error:
             raise InvalidParameterError(
                 f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which does not hold "
-                f"the terms of a budget ({error}). Give the file that Budget.save made."
+                f"the terms of a budget ({error}). Pass the file that Budget.save wrote."
             ) from error
         budget._records = records
         return budget
@@ -342,7 +341,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def _named(self) -> dict[str, str]:
-        """Random and public, what tells this budget from others; old files have none."""
+        """Random public identifier of this budget; old files have none."""
         return {} if self._identity is None else {"identity": self._identity}
 
     @classmethod
@@ -357,7 +356,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def mark(self) -> BudgetMark:
-        """What names this budget in another process; the file is not read."""
+        """The identifier of this budget for another process; the file is not read."""
         path, n_lines = self._records.path, len(self._records.lines)
         return BudgetMark(
             token=self.token,
@@ -373,7 +372,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         return mark.token == self.token or (path is not None and mark.path == os.fspath(path))
 
     def agrees(self, mark: BudgetMark) -> bool:
-        """Return whether these records go on with those that were marked."""
+        """Return whether these records continue the marked ones."""
         return self._records.digest(self.terms, mark.n_lines) == mark.digest
 
     # -- taking of it --------------------------------------------------------------------------
@@ -381,7 +380,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     def __enter__(self) -> Budget:
         self.check_process()
         if self in OPEN:
-            raise InvalidParameterError("This budget is open already.")
+            raise InvalidParameterError("This budget is already open.")
         OPEN.append(self)
         return self
 
@@ -389,7 +388,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         OPEN.remove(self)
 
     def account(self, accountant: Accountant, fraction: Fraction) -> FractionAccountant:
-        """Return the accountant of a fit that takes a fraction of the account it belongs to.
+        """Return the accountant of a fit that uses a fraction of its account.
 
         Parameters
         ----------
@@ -427,7 +426,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         )
 
     def total(self, accountant: Accountant) -> PrivacyCost:
-        """Return what there is of an account in the unit of an accountant, for what is protected.
+        """Return the capacity of an account in the unit of an accountant.
 
         Parameters
         ----------
@@ -439,7 +438,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def accountant(self) -> Accountant:
-        """What is counted in where a release may take any account: Gaussian if there is one."""
+        """The accountant of a release that may use any account: Gaussian if there is one."""
         if "Gaussian" not in self._accounts():
             return PureAccountant()
         if any(line.account == "Gaussian" for line in self.lines):
@@ -447,7 +446,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         return GDPAccountant() if self._counts_in is None else accountant_in(self._counts_in)
 
     def count_in(self, measure: str) -> None:
-        """Let the Gaussian account, while it has no lines, count in a measure of a transcript."""
+        """Set the measure of an empty Gaussian account, for a transcript."""
         self._counts_in = measure
 
     def record(self, own: Sequence[int] | None = None) -> dict[str, Any]:
@@ -456,13 +455,13 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Parameters
         ----------
         own : sequence of int, optional
-            Positions of the lines of one fit, which alone are listed then. All lines by default.
+            Positions of the lines of one fit, to list only these. All lines by default.
 
         Returns
         -------
         dict
-            Fractions are strings. A line is ``"booked"``, or ``"closed"`` where a later one that
-            says what was ``"charged"`` takes its place.
+            Fractions are strings. A line is ``"booked"``, or ``"closed"`` if a later line with the
+            ``"charged"`` amount replaces it.
         """
         lines = self.lines
         shown = [
@@ -518,7 +517,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         }
 
     def failure_delta(self, fraction: Fraction) -> Fraction:
-        """Return what the stability histograms of a fit with this fraction may take of delta."""
+        """Return the delta for the stability histograms of a fit with this fraction."""
         return (self._delta - self._conversion_delta) / max(len(self._accounts()), 1) * fraction
 
     def reserve(
@@ -529,7 +528,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         part: Part = (),
         tables: Mapping[str, str] | None = None,
     ) -> int:
-        """Record a fraction, on disk first where the records are in a file.
+        """Record a fraction, first on disk if the records have a file.
 
         Parameters
         ----------
@@ -553,8 +552,8 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         BudgetExceededError
             If less remains; then nothing is recorded.
         InvalidParameterError
-            In another process than the one that opened the budget, and for other rows of a period
-            than it had before.
+            In another process than the one that opened the budget, or if the rows of a period
+            differ from earlier ones.
         """
         self.check_process()
         account = MEASURES[privacy_measure]
@@ -570,22 +569,22 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             check_tables(known, tables or {})
             if spent([*lines, line], self._overlap)[account] > 1:
                 raise BudgetExceededError(
-                    f"{what} would take {percent(fraction)} of the {account} account of the budget "
+                    f"{what} would use {percent(fraction)} of the {account} account of the budget "
                     f"of {self.title}{self._left_for(lines, account, part)} is left."
                 )
             measures = {each.privacy_measure for each in lines if each.account == account}
             if measures - {privacy_measure}:
                 raise InvalidParameterError(
                     f"The {account} account of the budget of {self.title} is measured in "
-                    f"{', '.join(sorted(measures))}, but this recipe in {privacy_measure}: the "
-                    "two cannot be added."
+                    f"{', '.join(sorted(measures))}, but this recipe uses {privacy_measure}: the "
+                    "two do not add up."
                 )
 
         with self._lock:
             return self._records.add(line, check, tables)
 
     def _left_for(self, lines: Sequence[BudgetLine], account: str, part: Part) -> str:
-        """Return how much is left, of the period that has least where there are some."""
+        """Return the remaining fraction; with periods, the smallest one."""
         periods, _ = periods_of(part)
         zero = Fraction(0)
         if self._overlap is None or not periods:
@@ -598,14 +597,14 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         return f"{rows}; of the period {least!r} {percent(1 - paid[least])}"
 
     def close(self, position: int, fraction: Fraction) -> None:
-        """Give back what a line had reserved and its fit has never charged.
+        """Return the reserved fraction that a fit did not charge.
 
         Parameters
         ----------
         position : int
             Of the line, from `reserve`.
         fraction : Fraction
-            What was charged: it stays recorded.
+            Charged fraction, which stays recorded.
 
         Raises
         ------
@@ -620,13 +619,13 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
             self._records.add(line, lambda lines, _: check_closing(lines, line))
 
     def remember(self, *objects: Any) -> None:
-        """Keep in mind objects that belong to the budget, as long as they exist."""
+        """Remember objects that belong to the budget while they exist."""
         for each in objects:
             with self._lock, suppress(TypeError):  # nothing refers weakly to a list
                 self._seen.append(weakref.ref(each))
 
     def knows(self, thing: Any) -> bool:
-        """Return whether this very object belongs to the budget; no cell is looked at."""
+        """Return whether this object belongs to the budget; reads no cell."""
         with self._lock:
             self._seen = [ref for ref in self._seen if ref() is not None]
             return any(ref() is thing for ref in self._seen)
@@ -637,21 +636,21 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         Parameters
         ----------
         table : str
-            Its name. Where users are protected, no user may have rows in two of the tables.
+            Name of the table. With ``rows_per_user``, no user may have rows in two of the tables.
 
         Returns
         -------
         DisjointTable
-            For the ``budget`` of a fit or an evaluation.
+            Pass it as ``budget`` to a fit or an evaluation.
 
         Raises
         ------
         InvalidParameterError
-            If the name is no string, or empty; and where ``neighbors`` is "replace".
+            If the name is not a string, or empty, or if ``neighbors`` is "replace".
 
         Privacy
         -------
-        The user promises that the tables are disjoint. Each row is then in one of them, and the
+        The user must ensure that the tables are disjoint. Each row is then in one of them, and the
         largest of the fractions recorded for them counts. Under "replace" this is not true: a
         replaced row may belong to another table. Two tables then change by one row each, which the
         fraction recorded for one table does not cover.
@@ -664,16 +663,16 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
         return DisjointTable(budget=self, table=table)
 
     def key(self) -> bytes:
-        """Return the secret key of the hashes by which rows of periods are known again."""
+        """Return the secret key of the hashes that identify rows of periods."""
         return self._records.key
 
     def hold(self, model: Any, rows: HeldRows, part: Part) -> None:
-        """Keep rows that a fit of the model has held out, as long as the model exists."""
+        """Keep the held-out rows of a fit while the model exists."""
         with self._lock:
             self._held[model] = (rows, part)
 
     def held_out(self, model: Any) -> tuple[HeldRows, Part]:
-        """Return the rows that a model's last fit has held out, and their part of the records.
+        """Return the rows that a model's last fit held out, and their part of the records.
 
         Raises
         ------
@@ -691,12 +690,12 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def title(self) -> str:
-        """What messages call the table."""
+        """Name of the table in messages."""
         return "a table without a name" if self._table is None else repr(self._table)
 
     @property
     def _conversion_delta(self) -> Fraction:
-        """What stability histograms leave of delta for Gaussian noise."""
+        """Delta for Gaussian noise: the rest after stability histograms."""
         gaussian = "Gaussian" in self._accounts()
         return self._delta * (1 - MOST_HISTOGRAMS * DELTA_SHARE) if gaussian else Fraction(0)
 
@@ -706,7 +705,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     @property
     def of_this_process(self) -> bool:
-        """Whether this process has opened it, and not one that this was forked from."""
+        """Whether this process opened the budget, rather than a parent that it was forked from."""
         return os.getpid() == self._pid
 
     def check_process(self) -> None:
@@ -719,9 +718,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
     def _refusal(self, *args: Any) -> NoReturn:
         raise TypeError(
-            "A budget cannot be copied or pickled, or it could be spent twice: save it to a file, "
-            "and load that file. For a search with n_jobs, save it, open it by `with budget:`, "
-            "and leave budget=... out: estimators tell workers which file they charge."
+            "A budget cannot be copied or pickled, because it could be spent twice: save it to a "
+            "file, and load that file. For a search with n_jobs, save it, open it by `with "
+            "budget:`, and omit budget=...: workers then charge the file of the open budget."
         )
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal
@@ -729,7 +728,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DisjointTable:
-    """A budget for one of several tables that share no row; made by `Budget.disjoint`."""
+    """A budget for one of several disjoint tables; created by `Budget.disjoint`."""
 
     budget: Budget
     table: str

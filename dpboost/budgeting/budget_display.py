@@ -1,4 +1,4 @@
-"""What a budget shows of itself: its lines as text, table, data frame and bars."""
+"""Displays of a budget: its lines as text, table, data frame and bars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBERS = frozenset({1})
 
 
 class ShownBudget:
-    """The displays of a `Budget`, which reads its lines and accounts."""
+    """Mixin of `Budget` for its displays."""
 
     epsilon: Any
     delta: Any
@@ -45,18 +45,18 @@ class ShownBudget:
         )
 
     def to_frame(self) -> Any:
-        """Return the lines that count as a data frame.
+        """Return the effective lines as a data frame.
 
         Returns
         -------
         DataFrame
-            With ``what``, ``fraction`` of the ``account``, and ``rows``: which ones, empty for
-            all.
+            Columns ``what``, ``fraction`` of the ``account``, and ``rows``: the rows of the line,
+            empty for all.
 
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         rows = (
             (line.what, float(line.fraction), line.account, _rows_of(line))
@@ -65,12 +65,12 @@ class ShownBudget:
         return data_frame("Budget", ("what", "fraction", "account", "rows"), rows)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what every line took, and what is left; of periods what each has left.
+        """Plot the fraction of every line and the remainder; with periods, the remainder of each.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes by default.
+            Axes of the plot; new axes by default.
 
         Returns
         -------
@@ -79,7 +79,7 @@ class ShownBudget:
         Raises
         ------
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         bars: list[Bar]
         if self.periods is None:

@@ -1,4 +1,4 @@
-"""What an estimator carries into another process: which budget was open when it was pickled."""
+"""The identifier of the open budget that an estimator carries into another process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetMark:
-    """Names an open budget without holding any of it.
+    """The identifier of an open budget, without its content.
 
     Parameters
     ----------

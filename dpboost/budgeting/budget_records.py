@@ -1,4 +1,4 @@
-"""The lines of a budget, in memory or in a file that is written before anything is drawn."""
+"""The lines of a budget, in memory or in a file that is written before each draw."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TABLES = "tables"
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetLine:
-    """One fit in the records.
+    """One line of the records, for one fit.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class BudgetLine:
     fraction : Fraction
         Part of the account; never refunded.
     part : tuple of (str, str), default=()
-        Which rows it is for, from the outside: in each pair a division of the rows into disjoint
-        parts, and the part. All rows of the table by default.
+        The rows that it covers, from the outside: each pair names a division of the rows into
+        disjoint parts, and the part. All rows of the table by default.
     closes : int, optional
-        Position of an earlier line that had reserved more: this one takes its place, with what
-        was charged of it.
+        Position of an earlier line that reserved more; this line replaces it with the charged
+        amount.
     """
 
     what: str
@@ -62,7 +62,7 @@ class BudgetLine:
 
 
 def counted(lines: Sequence[BudgetLine]) -> list[BudgetLine]:
-    """Return the lines that count: those that no later one has closed."""
+    """Return the lines that no later one has closed."""
     closed = {line.closes for line in lines}
     return [line for position, line in enumerate(lines) if position not in closed]
 
@@ -70,11 +70,11 @@ def counted(lines: Sequence[BudgetLine]) -> list[BudgetLine]:
 def spent(
     lines: Sequence[BudgetLine], overlap: Overlap | None = None, including: str | None = None
 ) -> dict[str, Fraction]:
-    """Return what is spent of each account: the most that anyone can have been charged.
+    """Return the spent fraction of each account: the largest possible charge of an individual.
 
-    What is for all rows adds up. Of the parts of a division, which are disjoint, the one that paid
-    most counts; divisions that cut across each other add up again. With periods it is the most that
-    someone with rows in so many of them can have paid.
+    Lines for all rows add up. Of the disjoint parts of a division, the largest counts; overlapping
+    divisions add up. With periods it is the largest charge of an individual with rows in the
+    maximum number of periods.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def spent(
     overlap : Overlap, optional
         Where lines are for periods.
     including : str, optional
-        A period that the person has rows in.
+        A period in which the individual has rows.
     """
     found: dict[str, Fraction] = {}
     own = counted(lines)
@@ -102,13 +102,13 @@ def spent(
 
 
 def periods_of(part: Part) -> tuple[tuple[str, ...], Part]:
-    """Return the periods that a part is of, and what is left of it."""
+    """Return the periods of a part, and the rest of the part."""
     periods = tuple(name for division, name in part if division == PERIODS)
     return periods, tuple(pair for pair in part if pair[0] != PERIODS)
 
 
 def told(part: Part) -> str:
-    """Return a part as records show it; empty for all rows."""
+    """Return a part as text; empty for all rows."""
     periods, rest = periods_of(part)
     pairs = [*([(PERIODS, ", ".join(periods))] if periods else []), *rest]
     return "".join(f", {division}: {name}" for division, name in pairs)
@@ -129,7 +129,7 @@ def _total(charges: Sequence[tuple[Part, Fraction]]) -> Fraction:
 
 
 class BudgetRecords:
-    """The lines of a budget. Memory is what is on disk, where a file is attached."""
+    """The lines of a budget; equal to the content of the attached file, if any."""
 
     def __init__(self) -> None:
         self.lines: list[BudgetLine] = []
@@ -146,7 +146,7 @@ class BudgetRecords:
         check: Callable[[list[BudgetLine], dict[str, str]], None],
         tables: Mapping[str, str] | None = None,
     ) -> int:
-        """Write a line, on disk where there is a file, unless the check of all lines raises.
+        """Write a line, on disk if there is a file, unless the check of all lines raises.
 
         Parameters
         ----------
@@ -159,13 +159,13 @@ class BudgetRecords:
         Returns
         -------
         int
-            Its position, which stays.
+            Its permanent position.
 
         Raises
         ------
         InvalidParameterError
-            If the file is not the one that these records are in, or cannot be read and written.
-            Where the disk failed last, the line may be in the file.
+            If the file is not that of these records, or cannot be read and written. After a disk
+            error the line may be in the file.
         """
         new = dict(tables or {})
         if self.path is None:
@@ -179,7 +179,7 @@ class BudgetRecords:
             if lines[: len(self.lines)] != self.lines:
                 raise InvalidParameterError(
                     f"The file {os.fspath(self.path)!r} has lost lines of this budget: it was "
-                    "replaced by another or by an older copy. Bring the file back."
+                    "replaced by another or by an older copy. Restore the file."
                 )
             self.lines = lines
             self.tables = _tables(database) if self._holds_tables else {}
@@ -191,13 +191,13 @@ class BudgetRecords:
         return len(lines)
 
     def read_again(self) -> None:
-        """Take over the lines that other processes have written."""
+        """Read the lines that other processes have written."""
         if self.path is not None:
             with _opened(self.path, "budget") as database:
                 self.lines = _lines(database)
 
     def _read_tables(self, database: sqlite3.Connection) -> None:
-        """Take over hashes and key from a file that its owner alone may read."""
+        """Read hashes and key from a file that only its owner may read."""
         assert self.path is not None
         self.tables = _tables(database)
         found = database.execute("SELECT key FROM hash_key").fetchall()
@@ -215,12 +215,12 @@ class BudgetRecords:
             )
 
     def digest(self, terms: dict[str, Any], n_lines: int) -> str:
-        """Return what tells these records, up to a line, from those of another budget."""
+        """Return a digest of these records up to a line."""
         lines = [[str(value) for value in astuple(line)] for line in self.lines[:n_lines]]
         return hashlib.sha256(json.dumps([terms, lines]).encode()).hexdigest()
 
     def create(self, path: str | os.PathLike[str], terms: dict[str, Any]) -> None:
-        """Write everything to a new file, and go on there."""
+        """Write all records to a new file, and continue there."""
         target = _absolute(path, "Budget.save")
         try:
             os.close(open_private(target, new=True))
@@ -269,7 +269,7 @@ class BudgetRecords:
         Raises
         ------
         InvalidParameterError
-            If the file is not there, cannot be read, or holds something else.
+            If the file does not exist, cannot be read, or is not a budget file.
         """
         records = cls()
         records.path = _absolute(path, "Budget.load")
@@ -283,7 +283,7 @@ class BudgetRecords:
 
 
 def _absolute(path: str | os.PathLike[str], owner: str) -> Path:
-    """Return where a file is, whatever becomes of the working folder."""
+    """Return an absolute path, independent of later changes of the working directory."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise refuse("path", owner, "the path of a file", path)
     try:
@@ -329,7 +329,7 @@ def _opened(path: Path, parameter: str, owner: str = "") -> Iterator[sqlite3.Con
 
 
 def _fault(path: Path, error: sqlite3.Error) -> str:
-    """Return what is wrong with a file, and the cure; SQLite itself names no cause."""
+    """Return the fault of a file and its remedy; SQLite does not name the cause."""
     text = os.fspath(path)
     folder = os.path.dirname(text)
     restore = "Restore the file itself, with all its lines; recorded charges stay spent."
@@ -419,7 +419,7 @@ def _tables(database: sqlite3.Connection) -> dict[str, str]:
 
 
 def _line(what: Any, account: Any, measure: Any, fraction: Any, part: Any, closes: Any) -> Any:
-    """Return a line as it was written, or raise `ValueError`."""
+    """Return a line from its stored form, or raise `ValueError`."""
     pairs = json.loads(part)
     if not (
         isinstance(what, str)
@@ -452,7 +452,7 @@ def written_fraction(text: Any) -> Fraction:
 
 @contextmanager
 def _as_damage() -> Iterator[None]:
-    """Turn what cannot be understood into the error of a damaged file."""
+    """Convert parse errors to the error of a damaged file."""
     try:
         yield
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
@@ -460,7 +460,7 @@ def _as_damage() -> Iterator[None]:
 
 
 def check_closing(lines: Sequence[BudgetLine], line: BudgetLine) -> None:
-    """Raise where a line closes what it cannot, so that something charged would be free again.
+    """Raise if a line closes what it cannot, so that something charged would be free again.
 
     Raises
     ------

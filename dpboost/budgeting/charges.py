@@ -1,4 +1,4 @@
-"""What others release of the same rows, in the unit of an account of a budget.
+"""Charges for releases of other libraries from the same rows.
 
 Proof: docs/proofs/charges.md.
 """
@@ -28,7 +28,7 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """What a release guarantees, so many times.
+    """The guarantee of a release, and how often it is repeated.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Guarantee:
     times: int = 1
 
     def cost(self, measure: str) -> Fraction | None:
-        """Return what it costs in the unit of an account; None where no rule gives one.
+        """Return the charge in the unit of an account; None if there is no conversion.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ def mu_of_epsilon(epsilon: Fraction) -> Fraction:
     .. math:: \mu = -2 \Phi^{-1} \left( \frac{1}{1 + e^\varepsilon} \right)
         \le \sqrt{\pi / 2} \, \varepsilon
 
-    The second is taken where the first loses digits.
+    The second is used if the first loses digits.
     """
     number = float(epsilon)
     small = math.sqrt(math.pi / 2) * number
@@ -77,7 +77,7 @@ def mu_of_epsilon(epsilon: Fraction) -> Fraction:
 
 
 def guarantees_of(event: Any) -> tuple[Guarantee, ...]:
-    """Return what dominates an event of ``dp_accounting``, or refuse it by its name.
+    """Return guarantees that dominate a ``dp_accounting`` event, or raise.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def guarantees_of(event: Any) -> tuple[Guarantee, ...]:
     Raises
     ------
     InvalidParameterError
-        For every other event, also inside of these.
+        For every other event, also inside these.
     """
     kind = type(event)
     name = kind.__name__ if kind.__module__.partition(".")[0] == "dp_accounting" else ""
@@ -116,7 +116,7 @@ def guarantees_of(event: Any) -> tuple[Guarantee, ...]:
 
 
 class ChargedBudget:
-    """What a budget can do for other libraries; a base of `Budget`, which has the rest."""
+    """Mixin of `Budget` for releases of other libraries."""
 
     _overlap: Overlap | None
     _accounts: Any
@@ -131,11 +131,11 @@ class ChargedBudget:
 
         @property
         def title(self) -> str:
-            """What messages call the table."""
+            """Name of the table in messages."""
 
         @property
         def lines(self) -> tuple[Any, ...]:
-            """What every fit took."""
+            """Fraction of every fit."""
 
         def window(self, *periods: str) -> Window:
             """Return this budget for some periods."""
@@ -156,46 +156,46 @@ class ChargedBudget:
         Parameters
         ----------
         what : str
-            What it is called in the records.
+            Name of the release in the records.
         epsilon : float or Fraction, optional
-            It is (epsilon, delta)-private.
+            If the release is (epsilon, delta)-private.
         delta : float or Fraction, default=0
-            Goes with ``epsilon`` alone.
+            Only with ``epsilon``.
         rho : float or Fraction, optional
-            It is rho-zero-concentrated private.
+            If the release is rho-zero-concentrated private.
         mu : float or Fraction, optional
-            It is mu-Gaussian private.
+            If the release is mu-Gaussian private.
         event : dp_accounting.DpEvent, optional
             Gaussian, Laplace, composed or self-composed of these; any other is refused.
         periods : sequence of str, default=()
-            Whose rows it reads, where the budget counts periods.
+            Periods of its rows, for a budget with periods.
 
         Returns
         -------
         Fraction
-            Part of the account that is recorded.
+            Recorded fraction of the account.
 
         Raises
         ------
         BudgetExceededError
-            If less is left; then nothing is recorded, and the release must not take place.
+            If too little remains; nothing is recorded, and the release must not take place.
         InvalidParameterError
-            Unless one guarantee is given, of an account that the budget has.
+            Unless exactly one guarantee is given, for an account that the budget has.
 
         Privacy
         -------
-        The total stays one guarantee, whatever depends on what was released before. That the
-        release has what is said here, for the rows and neighbors of the budget (with
-        ``rows_per_user`` all rows of a user, with periods one row), is the promise of the user. It
-        must not begin before this returns, and nothing is given back.
+        The total is one guarantee, even if releases depend on earlier ones. The user must ensure
+        that the release has the stated guarantee, for the rows and the neighboring relation of the
+        budget (with ``rows_per_user`` for all rows of a user, with periods for one row). It must
+        not begin before this call returns. Charges are never refunded.
 
         Notes
         -----
-        Epsilon alone is recorded on the pure account where there is one. Else, and with rho or mu,
-        the Gaussian account is charged in what it counts in: :math:`\rho = \varepsilon^2 / 2` or
-        :math:`\mu^2 / 2`, or :math:`\mu = -2 \Phi^{-1} (1 / (1 + e^\varepsilon))`. A rho has no
-        mu: it has to come before all fits, which then count in rho too. Delta takes its part of
-        the reserved fifth, and the larger of both parts is recorded.
+        Epsilon without delta is charged to the pure account if there is one. Otherwise, and for rho
+        or mu, the Gaussian account is charged in its unit: :math:`\rho = \varepsilon^2 / 2` or
+        :math:`\mu^2 / 2`, or :math:`\mu = -2 \Phi^{-1} (1 / (1 + e^\varepsilon))`. A rho does not
+        imply a mu: it must be charged before all fits, which then use rho as well. Delta uses a
+        fraction of the reserved fifth, and the larger of both fractions is recorded.
 
         Examples
         --------

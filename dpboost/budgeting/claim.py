@@ -1,4 +1,4 @@
-"""What a fit asks of a budget: a fraction, for its rows, recorded before its first draw.
+"""The reservation of a fit: a fraction of a budget, recorded before the first draw.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -37,16 +37,16 @@ SMALLEST_PART = Fraction(1, 10**6)
 
 @dataclass(kw_only=True, eq=False)
 class Holdout:
-    """What a fit holds out.
+    """The held-out rows of a fit.
 
     Parameters
     ----------
     share : Fraction
-        Expected part of the rows.
+        Expected fraction of the rows.
     rows : HeldRows, optional
-        Once they are assigned.
+        The held-out rows, once assigned.
     reserved : list of int
-        Positions of the lines of a fit that they may stop: of the rows to train on, and of these.
+        Positions of the lines of a fit that they may stop: for training rows and for these.
     """
 
     share: Fraction
@@ -56,24 +56,24 @@ class Holdout:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Claim:
-    """What a fit asks of a budget.
+    """The reservation of a fit in a budget.
 
     Parameters
     ----------
     what : str
         Name of the estimator.
     accountant : FractionAccountant, optional
-        Of the fit's recipe, once that is known.
+        Accountant of the fit's recipe, once known.
     part : tuple of (str, str), default=()
-        Which rows it is for, as in a line of the records.
+        The rows that it covers, as in a line of the records.
     holdout : Holdout, optional
-        What is held out before anything is released.
+        Rows that are held out before the first release.
     stops : bool, default=False
-        Whether these rows stop training, for a part of what the fit takes.
+        Whether these rows may stop training, for a part of the reservation.
     booked : bool, default=False
-        Whether the records have it already, as the first of several fits under one line.
+        Whether it is already recorded, as the first of several fits under one line.
     positions : list of int
-        Of its lines in the records, once they are recorded.
+        Positions of its lines in the records, once recorded.
     tables : mapping of str to str
         Hashes of the rows of its periods.
     """
@@ -90,7 +90,7 @@ class Claim:
     tables: Mapping[str, str] = field(default_factory=dict)
 
     def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters that the budget decides.
+        """Return the parameters that the budget determines.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Claim:
         Raises
         ------
         InvalidParameterError
-            If the estimator protects something else, or draws from a seed.
+            If the estimator has another unit of privacy, or a noise seed.
         """
         for name in ("neighbors", "rows_per_user"):
             agreed = getattr(self.budget, name)
@@ -127,7 +127,7 @@ class Claim:
         Raises
         ------
         InvalidParameterError
-            If the budget has no account of the kind.
+            If the budget has no such account.
         """
         budget = self.budget
         inner = accountant(float(budget.epsilon - budget.pure_epsilon), float(budget.delta))
@@ -138,13 +138,13 @@ class Claim:
 
     @property
     def epsilon(self) -> float:
-        """Epsilon that the fit may spend alone, at the budget's delta."""
+        """Epsilon that the fit may use alone, at the budget's delta."""
         assert self.accountant is not None
         return self.accountant.epsilon(self.accountant.allowance, self.accountant.least_delta)
 
     @property
     def learns_no_names(self) -> bool:
-        """Whether the fit may read several rows of someone, which could share a rare name.
+        """Whether the fit may read several rows of an individual, which could share a rare name.
 
         A stability histogram hides the name of one row; the name of k rows has k times its count.
         """
@@ -152,7 +152,7 @@ class Claim:
         return overlap is not None and overlap.several(len(periods))
 
     def check_continues(self, earlier: Mapping[str, Any] | None) -> None:
-        """Raise where a model that is continued names this budget, whose records lack its lines.
+        """Raise if a model that is continued names this budget, whose records lack its lines.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Claim:
 
     @property
     def histogram_delta(self) -> Fraction:
-        """What one stability histogram may take of delta."""
+        """Maximum delta of one stability histogram."""
         return self.budget.failure_delta(self.fraction) / MOST_HISTOGRAMS
 
     def reserve(self) -> None:
@@ -201,14 +201,14 @@ class Claim:
         return self.budget.record(self.positions)
 
     def close(self, trained: Charge, held: Charge, capacity: PrivacyCost) -> None:
-        """Give back what a fit has never charged, now that it draws nothing any more.
+        """Return the reserved amount that a fit did not charge, after its last draw.
 
         Parameters
         ----------
         trained, held : Charge
-            Totals of the rows to train on and of those that may stop training.
+            Totals of training rows and of rows that may stop training.
         capacity : Fraction
-            What the fit was allowed to spend, in the same unit.
+            Capacity of the fit, in the same unit.
         """
         assert self.holdout is not None
         for position, total in zip(self.holdout.reserved, (trained, held), strict=True):
@@ -227,7 +227,7 @@ class Claim:
 
     @property
     def _held_part(self) -> Part:
-        """The side of a holdout that is held out, as in a line of the records."""
+        """The held-out side of a holdout, as in a line of the records."""
         return (*self.part[:-1], (self.part[-1][0], HELD))
 
     def set_aside(
@@ -237,7 +237,7 @@ class Claim:
         users: NDArray[np.int64] | None,
         coins: RowCoins,
     ) -> NDArray[np.intp]:
-        """Assign rows to the two sides of a holdout, and return the positions of those to train on.
+        """Assign rows to the two sides of a holdout, and return the indices of training rows.
 
         Parameters
         ----------
@@ -254,13 +254,13 @@ class Claim:
         return trained
 
     def keep(self, model: Any) -> None:
-        """Keep what was held out from a model, now that it is fitted."""
+        """Keep the held-out rows of a fitted model."""
         if self.holdout is not None and self.holdout.rows is not None:
             self.budget.hold(model, self.holdout.rows, self._held_part)
 
     @property
     def fact(self) -> str:
-        """What the fit's report says of the budget."""
+        """The fact about the budget in the report of the fit."""
         periods, rest = periods_of(self.part)
         rows = "".join(f" for {name!r} of its disjoint tables" for _, name in rest[:1])
         if periods:
@@ -286,30 +286,30 @@ def claim(
     holdout: Any = None,
     carrier: Any = None,
 ) -> Claim | None:
-    """Return what a fit asks of the budget that it is given or that is open.
+    """Return the reservation of a fit in the given or open budget.
 
     Parameters
     ----------
     budget : Budget, DisjointTable, Window or None
-        None for the open one, if there is one.
+        None for the open budget, if any.
     fraction : float, Fraction or None
     what : str
         Name of the estimator, for the records.
     rows : table or None
-        Whose rows it is for; None for those that were held out, of which the budget knows.
+        Rows of the fit; None for held-out rows, which the budget knows.
     call : str, optional
         Name of the function in messages; the ``fit`` of the estimator by default.
     belongs : sequence
         Objects that then belong to the budget: table and estimator.
     holdout : float, Fraction or None
-        Expected part of the rows to be held out.
+        Expected fraction of rows to hold out.
     carrier : object, optional
-        Estimator or Dataset of the call: where it was pickled, a budget may have been open.
+        Estimator or Dataset of the call, which may carry the identifier of an open budget.
 
     Returns
     -------
     Claim or None
-        None where no budget is given or open.
+        None if no budget is given or open.
 
     Raises
     ------
@@ -320,13 +320,13 @@ def claim(
     Warns
     -----
     BudgetWarning
-        Where no budget is given or open, and one of the objects belongs to a budget.
+        If no budget is given or open, and one of the objects belongs to a budget.
     """
     call = call or f"{what}.fit"
     if budget is None and fraction is None and not is_open(carrier):
         if holdout is not None:
             raise InvalidParameterError(
-                f"The 'holdout' of {call} sets rows aside to be evaluated under a budget: give "
+                f"The 'holdout' of {call} holds out rows for an evaluation under a budget: pass "
                 "budget=... and fraction=..., or open one by `with Budget(...)`."
             )
         warn_of_known(what, belongs)
@@ -347,8 +347,8 @@ def claim(
         raise refuse("budget", call, "a dpboost.Budget", budget)
     if fraction is None:
         raise InvalidParameterError(
-            f"{call} needs the 'fraction' to take from the budget of {budget.title}: such "
-            "as fraction=0.5."
+            f"{call} needs the 'fraction' to use of the budget of {budget.title}, for example "
+            "fraction=0.5."
         )
     size = as_fraction("fraction", call, fraction)
     if not 0 < size <= 1:
@@ -360,8 +360,8 @@ def claim(
             tables = given.hashes(rows, budget.key(), call)
     elif rows is not None and budget.overlap is not None:
         raise InvalidParameterError(
-            f"{call} does not say which periods of the budget of {budget.title} its rows are of: "
-            "give budget=budget.window('2026 Q1', ...), with of_rows=... for several."
+            f"{call} does not name the periods of its rows in the budget of {budget.title}: "
+            "pass budget=budget.window('2026 Q1', ...), with of_rows=... for several."
         )
     aside = None
     if holdout is not None:

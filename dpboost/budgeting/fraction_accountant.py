@@ -1,4 +1,4 @@
-"""Accounting for a fit that may spend a part of one of the accounts of a budget.
+"""Accounting of a fit that uses a fraction of one account of a budget.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -14,24 +14,24 @@ from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost
 
 @dataclass(frozen=True, kw_only=True)
 class FractionAccountant(DerivedAccountant):
-    """An accountant with a fixed part of what another one may spend.
+    """An accountant with a fixed fraction of the capacity of another one.
 
-    The parts of all fits of an account add up to at most 1 for any row, hence so do their costs,
-    what they take of the lattice's limit, and what their stability histograms take of delta.
+    The fractions of all fits of an account add up to at most 1 for any row. Therefore so do their
+    charges, their lattice errors, and the delta of their stability histograms.
 
     Parameters
     ----------
     inner : Accountant
-        Accounts for everything on the account.
+        Accountant of the whole account.
     allowance : PrivacyCost
-        Most that the fit may spend.
+        Maximum amount for the fit.
     fraction : Fraction
-        Its part of the account.
+        Fraction of the account.
     account_epsilon : Epsilon
         Epsilon of the account.
     least_delta : Fraction
-        What the fit's stability histograms leave of delta at least. The conversion of the account
-        counts on it.
+        Minimum delta that remains after the fit's stability histograms; the conversion of the
+        account uses it.
     """
 
     allowance: PrivacyCost
@@ -40,13 +40,13 @@ class FractionAccountant(DerivedAccountant):
     least_delta: Fraction
 
     def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
-        """Return the allowance, or nothing once delta is used up by what may fail."""
+        """Return the allowance, or zero if the failure probabilities use up delta."""
         return self.allowance if delta >= self.least_delta else NO_COST
 
     def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
-        """Return the epsilon that this fit's total guarantees alone at ``delta``."""
+        """Return the epsilon of this fit alone at ``delta``."""
         return self.inner.epsilon(total, delta)
 
     def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
-        """Return the fit's part of the limit of the account."""
+        """Return the fit's fraction of the limit of the account."""
         return super().lattice_error_limit(self.account_epsilon) * self.fraction

@@ -1,4 +1,4 @@
-"""Rows that a fit holds out, by secret random assignment, to be evaluated on."""
+"""Rows that a fit holds out for evaluation, by secret random assignment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRAINED, HELD = "training rows", "rows held out"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldRows:
-    """Private rows that took no part in a fit. They stay in this process.
+    """Private rows that took no part in a fit. They remain in this process.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Budgets whose ``with`` block is running, and what the fits of a process spend outside of them.
+"""Budgets with an active ``with`` block, and fits outside of them.
 
-Whether two tables share rows cannot be seen without a look at their cells. They may if they are
-one object, or have columns of the same names and types, all of which is public.
+Only the cells show whether two tables share rows. Two tables are assumed to share rows if they are
+one object, or have columns of the same names and types; both are public.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class BudgetWarning(PrivacyWarning):
 
 
 class BudgetCarrier:
-    """What is pickled with the names of the budgets that are open; comes first in the bases.
+    """An object that is pickled with the open budgets' identifiers; the first base class.
 
-    Workers may have been started before the block, so that what is sent to them has to say it. The
-    names stay with clones that are made there, and with what is sent on or stored.
+    Workers may have started before the block, so the objects that are sent to them carry the
+    identifiers. Clones and further pickles keep them.
     """
 
     def __getstate__(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class BudgetCarrier:
 
 
 class CarryingEstimator(BudgetCarrier):
-    """An estimator whose clones carry the names as well, since workers clone what they are sent."""
+    """An estimator whose clones carry the identifiers as well, since workers clone estimators."""
 
     def __sklearn_clone__(self) -> Any:
         """Return a clone of the parameters, with the names of the budgets."""
@@ -61,7 +61,7 @@ class CarryingEstimator(BudgetCarrier):
 
 
 def carry(source: Any, target: Any) -> Any:
-    """Let an object carry the names that another one does, and return it."""
+    """Let an object carry the identifiers of another one, and return it."""
     marks = _distinct([*_marks(target), *_marks(source)])
     if marks:
         setattr(target, _MARKS, marks)
@@ -69,7 +69,7 @@ def carry(source: Any, target: Any) -> Any:
 
 
 def is_open(carrier: Any = None) -> bool:
-    """Return whether a ``with Budget(...)`` block is running, or was where an object was pickled.
+    """Return whether a ``with Budget(...)`` block is active, or was when an object was pickled.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def is_open(carrier: Any = None) -> bool:
 
 
 def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: Any = None) -> None:
-    """Raise where a budget is given, or open, to something that cannot charge it.
+    """Raise if a budget is given, or open, to something that cannot charge it.
 
     Parameters
     ----------
@@ -98,21 +98,20 @@ def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: 
     if budget is None and fraction is None and not is_open(carrier):
         return
     raise InvalidParameterError(
-        f"{what} records nothing in a dpboost.Budget: noise is drawn where the rows are, and who "
-        "draws has to keep the records. Call it outside of `with Budget(...)`, without 'budget' "
-        "and 'fraction', and in place of an estimator that was pickled inside with a new one, "
-        "type(model)(**model.get_params()). It spends its own epsilon and delta, which add to "
-        "those of the budget: open that with so much less of both."
+        f"{what} cannot charge a dpboost.Budget: each party draws its noise and keeps its ledger. "
+        "Call it outside of `with Budget(...)`, without 'budget' and 'fraction'. Replace an "
+        "estimator that was pickled inside by a new one, type(model)(**model.get_params()). Its "
+        "epsilon and delta add to those of the budget: open a budget that is smaller by that."
     )
 
 
 def here(budget: Budget) -> Budget:
-    """Return a budget as this process may charge it: itself, or its file in a forked process.
+    """Return the budget to charge in this process: itself, or its file in a forked process.
 
     Raises
     ------
     InvalidParameterError
-        In a forked process, where the budget has no file or that is another one.
+        In a forked process, if the budget has no file or the file differs.
     """
     mark = None if budget.of_this_process else budget.mark
     if mark is None or mark.path is None:
@@ -122,7 +121,7 @@ def here(budget: Budget) -> Budget:
 
 
 def innermost(call: str, carrier: Any = None) -> Budget:
-    """Return the one open budget, which `call` is for; raise where there is none, or several.
+    """Return the open budget for a call; raise if there is none, or several.
 
     Parameters
     ----------
@@ -135,13 +134,13 @@ def innermost(call: str, carrier: Any = None) -> Budget:
     sent = [mark for mark in marks if not any(each.is_named_by(mark) for each in own)]
     if not own and not sent:
         raise InvalidParameterError(
-            f"The 'fraction' of {call} is one of a budget: give it as budget=..., or open one "
-            "by `with Budget(...) as budget:`."
+            f"The 'fraction' of {call} needs a budget: pass budget=..., or open one by "
+            "`with Budget(...) as budget:`."
         )
     if len(own) + len(sent) > 1:
         raise InvalidParameterError(
-            "Several budgets are open, maybe in other threads or where the estimator was pickled: "
-            f"give {call} its budget=..."
+            "Several budgets are open, possibly in other threads or where the estimator was "
+            f"pickled: pass budget=... to {call}."
         )
     if own:
         return here(own[0])
@@ -150,13 +149,13 @@ def innermost(call: str, carrier: Any = None) -> Budget:
     except InvalidParameterError as error:
         raise InvalidParameterError(
             f"{call} belongs to the budget of {sent[0].title}: its estimator or Dataset was "
-            f"pickled inside `with Budget(...)`. {error} For rows of another table make a new one, "
-            "type(model)(**model.get_params()), or give the budget of that table as budget=..."
+            f"pickled inside `with Budget(...)`. {error} For rows of another table create a new "
+            "one, type(model)(**model.get_params()), or pass the budget of that table as budget=..."
         ) from error
 
 
 def _reach(mark: BudgetMark) -> Budget:
-    """Return the budget that a mark names: the one of this process, or its file."""
+    """Return the budget of a mark: the one of this process, or its file."""
     for budget in tuple(KNOWN):
         if budget.of_this_process and budget.token == mark.token:
             return budget
@@ -165,15 +164,15 @@ def _reach(mark: BudgetMark) -> Budget:
         return _REACHED[key]
     if mark.path is None:
         raise InvalidParameterError(
-            "That one is in the memory of another process, or is gone. Save it before the work is "
-            "sent, budget.save(path), so that all processes charge one file; or stay in one "
+            "This budget is in the memory of another process, or was deleted. Save it before work "
+            "is sent, budget.save(path), so that all processes charge one file; or use one "
             "process: n_jobs=1."
         )
     budget = Budget.load(mark.path)
     if not budget.agrees(mark):
         raise InvalidParameterError(
-            f"The file {mark.path!r} is not that budget any more: it was replaced by another or by "
-            "an older copy. Bring the file back."
+            f"The file {mark.path!r} is not this budget: it was replaced by another or by an "
+            "older copy. Restore the file."
         )
     return _REACHED.setdefault(key, budget)
 
@@ -193,24 +192,24 @@ def _distinct(marks: Iterable[BudgetMark]) -> tuple[BudgetMark, ...]:
 
 
 def warn_of_known(what: str, belongs: Sequence[Any]) -> None:
-    """Warn where a fit takes from no budget and one of the objects belongs to one."""
+    """Warn if a fit uses no budget and one of its objects belongs to one."""
     for budget in tuple(KNOWN):
         if any(budget.knows(each) for each in belongs):
             warn_user(
-                f"This fit of {what} is not in the records of the budget of {budget.title}, to "
-                "which its table or estimator belongs: it spends its own epsilon on top. Give "
-                "budget=... and fraction=..., unless its rows are others.",
+                f"This fit of {what} is not charged to the budget of {budget.title}, to which its "
+                "table or estimator belongs: its epsilon adds to that of the budget. Pass "
+                "budget=... and fraction=..., unless its rows are different.",
                 BudgetWarning,
             )
 
 
 class EpsilonSumWarning(PrivacyWarning):
-    """Several fits to rows that may be the same are in no budget: their epsilons add up."""
+    """Several fits to possibly equal rows use no budget, so their epsilons add up."""
 
 
 @dataclass(kw_only=True, eq=False)
 class _Table:
-    """A table by its columns, or as an object, and what fits have spent on it."""
+    """A table, by its columns or as an object, and the epsilons of the fits on it."""
 
     keys: set[Hashable] = field(default_factory=set)
     objects: list[Any] = field(default_factory=list)
@@ -231,7 +230,7 @@ def rows_of_fit(rows: Any, *, counted: bool = False) -> None:
     ----------
     rows : table
     counted : bool
-        Whether a search has said what its fits add up to, with this one.
+        Whether the warning of a search covers this fit.
     """
     _COUNTED.set(counted)
     found = None
@@ -241,7 +240,7 @@ def rows_of_fit(rows: Any, *, counted: bool = False) -> None:
 
 
 def forget() -> None:
-    """Begin again, as in a new process."""
+    """Reset the state, as in a new process."""
     _TABLES.clear()
 
 
@@ -253,7 +252,7 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
     key : hashable
         Names and types of the columns.
     epsilon, delta : float
-        What the fit may spend; nothing is added up where epsilon is infinite.
+        Budget of the fit; an infinite epsilon is not added.
     """
     if epsilon == math.inf:
         return
@@ -278,28 +277,27 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
     if table.n_fits > 1 and not _COUNTED.get():
         total = f"epsilon={table.epsilon:g}" + (f", delta={table.delta:g}" if table.delta else "")
         warn_user(
-            f"These are {table.n_fits} fits of this process to tables with these columns, in no "
-            f"budget: if these share rows, epsilon adds up to {total} so far, and so on with each "
-            "further fit. Keep one account for the table: `with dpboost.Budget(epsilon=...):`, "
-            "fit(..., fraction=...).",
+            f"This process has made {table.n_fits} fits to tables with these columns, in no "
+            f"budget: if these share rows, the fits so far add up to {total}. Use one budget for "
+            "the table: `with dpboost.Budget(epsilon=...):`, fit(..., fraction=...).",
             EpsilonSumWarning,
         )
 
 
 def warn_of_search(estimator: Any) -> tuple[bool, bool]:
-    """Warn where a clone is one of many that scikit-learn fits to the same rows.
+    """Warn if a clone is one of many that scikit-learn fits to the same rows.
 
     Parameters
     ----------
     estimator : estimator
-        Of which a clone is made.
+        Estimator that is cloned.
 
     Returns
     -------
     counted : bool
-        Whether a search says what its fits add up to, that of the clone included.
+        Whether the warning of a search covers the fit of the clone.
     scored : bool
-        Whether it also says that the scores of the clone are not charged.
+        Whether the warning also covers the scores of the clone, which are not charged.
     """
     search, counted = running_search(estimator)
     if search is None:
@@ -314,9 +312,9 @@ def warn_of_search(estimator: Any) -> tuple[bool, bool]:
         )
     else:
         rest = (
-            f"the same, in no budget: {search.sum}. Keep one account for them: inside "
-            "`with dpboost.Budget(epsilon=...):` give its fit(..., fraction=...), which is the "
-            "part of each fit."
+            f"the same, in no budget: {search.sum}. Use one budget for them: inside "
+            "`with dpboost.Budget(epsilon=...):` pass fit(..., fraction=...), the fraction of "
+            "each fit."
         )
     warn_once(head + rest, EpsilonSumWarning, search.table)
     return True, search.scores

@@ -1,4 +1,4 @@
-"""What rows in several periods have paid: the largest sum over all who may be in a table.
+"""Charges of individuals with rows in several periods: the largest possible sum.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -25,15 +25,15 @@ Sums = Mapping[frozenset[str], Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """In how many periods someone may have rows, and what these cost a fit that reads several.
+    """The maximum number of periods of an individual, and the factor for fits on several periods.
 
     Parameters
     ----------
     most : int
-        Periods that one person, or user, may have rows in.
+        Maximum number of periods in which an individual, or user, has rows.
     of_users : bool
-        Whether users are protected: of each, so many rows take part in a fit as it is charged
-        for, from however many of its periods they come. Otherwise a person has one row a period.
+        Whether users are protected, with a fixed maximum of rows per fit over all of its periods.
+        Otherwise an individual has one row per period.
     """
 
     most: int
@@ -41,22 +41,22 @@ class Overlap:
 
     @classmethod
     def of(cls, plain: Mapping[str, Any] | None) -> Overlap | None:
-        """Return what `plain` tells; None where periods are not counted."""
+        """Return the overlap from the data of `plain`; None without periods."""
         if plain is None:
             return None
         return cls(most=int(plain["most"]), of_users=bool(plain["of_users"]))
 
     def plain(self) -> dict[str, Any]:
-        """Return it as plain data, for a certificate."""
+        """Return plain data for a certificate."""
         return {"most": self.most, "of_users": self.of_users}
 
     def factor(self, n_periods: int, account: str) -> int:
-        """Return how many times the charge for one row covers someone with rows in a fit.
+        """Return the factor of the charge for one row that covers an individual in a fit.
 
         Parameters
         ----------
         n_periods : int
-            Of the fit, in which that person has rows.
+            Periods of the fit in which the individual has rows.
         account : {"pure", "Gaussian"}
             Epsilon of a group adds up; rho and mu squared grow with its square.
         """
@@ -78,31 +78,31 @@ class Overlap:
         return Fraction(1, alone + 2 * together)
 
     def several(self, n_periods: int) -> bool:
-        """Return whether a fit of so many periods may read several rows of someone."""
+        """Return whether a fit of this number of periods may read several rows of an individual."""
         return not self.of_users and min(self.most, n_periods) > 1
 
 
 def most_paid(sums: Sums, overlap: Overlap, account: str, including: str | None = None) -> Fraction:
-    """Return the most that anyone may have paid, over all sets of ``overlap.most`` periods.
+    """Return the largest charge of an individual, over all sets of ``overlap.most`` periods.
 
     Parameters
     ----------
     sums : mapping of frozenset of str to Fraction
-        What was recorded for each set of periods; the empty set is all of them.
+        Recorded amount for each set of periods; the empty set means all periods.
     overlap : Overlap
     account : {"pure", "Gaussian"}
     including : str, optional
-        A period that the person has rows in.
+        A period in which the individual has rows.
 
     Returns
     -------
     Fraction
-        The largest sum, or after `MOST_STEPS` a number that is not below it.
+        The largest sum, or an upper bound after `MOST_STEPS`.
 
     Notes
     -----
-    The search takes the open set with the largest bound first, so that the bound that is taken is
-    never below the largest sum: it may stop at any time.
+    The search expands the open set with the largest bound first, so its bound is never below the
+    largest sum, and it may stop at any time.
     """
     everywhere = sums.get(frozenset(), Fraction(0)) * overlap.factor(overlap.most, account)
     windows = [(window, fraction) for window, fraction in sums.items() if window]
@@ -113,7 +113,7 @@ def most_paid(sums: Sums, overlap: Overlap, account: str, including: str | None 
 
 
 class _Search:
-    """Sets of periods, in integers: parts of the common denominator of what was recorded."""
+    """A search over sets of periods, with charges as integers over a common denominator."""
 
     def __init__(
         self, windows: list[tuple[frozenset[str], Fraction]], overlap: Overlap, account: str
@@ -141,7 +141,7 @@ class _Search:
         return sum(weight for window, weight in self.windows if name in window)
 
     def _sums(self, name: str) -> list[int]:
-        """Return the most that so many others cost together with a period, from none on."""
+        """Return the largest charge of a period with 0, 1, ... other periods."""
         largest = sorted(self.together[name].values(), reverse=True)[: self.overlap.most - 1]
         found = [0]
         for each in largest:
@@ -149,14 +149,14 @@ class _Search:
         return found
 
     def value(self, chosen: frozenset[str]) -> int:
-        """Return what someone with rows in these periods has paid."""
+        """Return the charge of an individual with rows in these periods."""
         return sum(
             weight * self.overlap.factor(len(window & chosen), self.account)
             for window, weight in self.windows
         )
 
     def _gain(self, chosen: frozenset[str], name: str) -> int:
-        """Return what one more period adds to the value."""
+        """Return the increase of the value by one more period."""
         if self.overlap.of_users:
             return sum(
                 weight for window, weight in self.windows if name in window and not window & chosen
@@ -165,7 +165,7 @@ class _Search:
         return self._alone(name) + 2 * sum(together.get(other, 0) for other in chosen)
 
     def bound(self, chosen: frozenset[str], more: int, names: list[str]) -> int:
-        """Return what no set has passed that adds at most so many of some periods."""
+        """Return an upper bound for sets with at most ``more`` of some further periods."""
         gains = sorted(
             (
                 self._gain(chosen, name)

@@ -1,4 +1,4 @@
-"""Pictures of a guarantee: where a budget goes, and what each epsilon may reach."""
+"""Plots of budgets and of forecasts."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _COLORS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280")
 
 
 def plot_privacy_budget(spender: Any, ax: Any = None) -> Any:
-    """Draw where a budget goes: the releases of a fit, or the fits of a `Budget`.
+    """Plot the use of a budget: by the releases of a fit, or by the fits of a `Budget`.
 
     Parameters
     ----------
     spender : estimator, PrivacyReport or Budget
-        A fitted estimator is drawn by its report.
+        For a fitted estimator, its report is plotted.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes by default.
+        Axes of the plot; new axes by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One bar for each kind of release, or for each line of the records, as a part of the whole
-        in the accountant's unit; gray is what is left. Where a budget counts periods, what each of
-        them has left.
+        One bar for each kind of release, or for each line of the records, as a fraction in the
+        accountant's unit; gray bars show the remainder. For a budget with periods, the remainder
+        of each period.
 
     Raises
     ------
     InvalidParameterError
-        For anything else, and for a fit without privacy, which spends no budget.
+        For other arguments, and for a fit without privacy, which uses no budget.
     ImportError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
 
     Privacy
     -------
-    Reads what the report or the records say, which is public.
+    Reads the public report or records only.
 
     Examples
     --------
@@ -69,18 +69,18 @@ def plot_accuracy_vs_epsilon(
     epsilon: float | None = None,
     reference: float | None = None,
 ) -> Any:
-    """Draw what fits may be expected to reach at each epsilon, with their bands.
+    """Plot the expected accuracy of fits at each epsilon, with bands.
 
     Parameters
     ----------
     forecasts : Forecast or dict of str to Forecast
-        What `forecast` returned for public rows; several plans by name.
+        Results of `forecast` with public rows; several plans by name.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes by default.
+        Axes of the plot; new axes by default.
     epsilon : float, optional
-        The one that is planned: a line down.
+        Planned epsilon, shown as a vertical line.
     reference : float, optional
-        What a model without privacy reaches, on the same metric: a line across.
+        Metric of a model without privacy, shown as a horizontal line.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def plot_accuracy_vs_epsilon(
     InvalidParameterError
         For forecasts without public rows, and for different metrics.
     ImportError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
 
     Examples
     --------

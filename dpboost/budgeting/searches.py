@@ -1,7 +1,7 @@
-"""Which search of scikit-learn makes a clone, how many models it fits, and at what epsilon.
+"""Detection of scikit-learn searches: the number of fits, and the epsilon of each.
 
-All numbers are those that the user gives: candidates, folds, columns. Where a splitter or a search
-takes one from the number of rows, there is none.
+All numbers are given by the user: candidates, folds, columns. There is none if a splitter or a
+search derives a number from the number of rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Fits = Counter[float] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """A function of scikit-learn that fits clones of an estimator to parts of the same rows.
+    """A scikit-learn function that fits clones of an estimator to subsets of the same rows.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Search:
     table : hashable
         Names and types of the columns.
     fits : Counter of float, or None
-        How many fits there are at most of each epsilon.
+        Maximum number of fits for each epsilon.
     scores : bool
         Whether it scores them.
     """
@@ -50,12 +50,12 @@ class Search:
 
     @property
     def times(self) -> str:
-        """How often it fits, in words."""
+        """Number of fits as text."""
         return "several times" if self.fits is None else f"{self.fits.total()} times"
 
     @property
     def sum(self) -> str:
-        """What the fits add up to, in words."""
+        """Sum of the epsilons as text."""
         if self.fits is None or max(self.fits) == math.inf:
             return "each fit spends its epsilon"
         least, most = min(self.fits), max(self.fits)
@@ -70,12 +70,12 @@ def running_search(estimator: Any) -> tuple[Search | None, bool]:
     Parameters
     ----------
     estimator : estimator
-        Of which a clone is made.
+        Estimator that is cloned.
 
     Returns
     -------
     search : Search or None
-        The outermost; None without one, and where one does not know yet what it fits.
+        The outermost search; None if there is none, or its fits are not known yet.
     counts : bool
         Whether there is one.
     """
@@ -113,12 +113,12 @@ def running_search(estimator: Any) -> tuple[Search | None, bool]:
 
 
 def kept_columns() -> tuple[list[int], list[str]] | None:
-    """Return which columns a selection of scikit-learn fits at the moment, and the names of all.
+    """Return the columns that a scikit-learn feature selection currently fits, and all names.
 
     Returns
     -------
     (list of int, list of str) or None
-        Positions among all columns, and their names where there are any; None outside of one.
+        Indices among all columns, and their names if any; None outside of a selection.
     """
     kept: Any = None
     names: list[str] = []
@@ -149,7 +149,7 @@ def _columns(rows: Any) -> Hashable:
 
 
 def _folds(cv: Any) -> int | None:
-    """Return the number of folds where it is the user's; some splitters count the rows."""
+    """Return the number of folds if the user gave it; some splitters depend on the rows."""
     if cv is None:
         return _FOLDS
     repeats = getattr(cv, "n_repeats", 1)
@@ -164,7 +164,7 @@ def _times(fits: Fits, number: int | None) -> Fits:
 
 
 def _of_one(estimator: Any, epsilon: float) -> Fits:
-    """Return what one fit of an estimator is, which may be a search itself."""
+    """Return the fits of one fit of an estimator, which may be a search itself."""
     if isinstance(estimator, (GridSearchCV, RandomizedSearchCV)):
         inner = _of_one(estimator.estimator, epsilon)
         if inner != Counter({epsilon: 1}):

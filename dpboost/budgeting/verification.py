@@ -1,6 +1,6 @@
-"""Whether the claim of a certificate follows from the releases that it lists.
+"""Verification that the claim of a certificate follows from its list of releases.
 
-The library computes it again by its own accountants. ``checker/check_certificate.py`` does the same
+The library recomputes it with its accountants. ``checker/check_certificate.py`` does the same
 without the library.
 """
 
@@ -49,29 +49,29 @@ _PURE: dict[str, Any] = {
 
 
 def verify_accounting(certificate: Mapping[str, Any]) -> tuple[str, ...]:
-    """Compute the charge of every release and the total again, and compare with the claim.
+    """Recompute the charge of every release and the total, and compare with the claim.
 
     Parameters
     ----------
     certificate : mapping
-        Of the form of its schema.
+        Certificate that matches its schema.
 
     Returns
     -------
     tuple of str
-        What was found to hold, a sentence each.
+        The verified claims, one sentence each.
 
     Raises
     ------
     CertificateError
-        Where the claim does not follow.
+        If the claim does not follow.
     """
     claim, accounting = certificate["claim"], certificate.get("accounting")
     if not claim["private"]:
         reasons = "; ".join(claim["reasons_why_not"])
         raise CertificateError(f"The certificate claims no guarantee: {reasons}.")
     if accounting is None:
-        raise CertificateError("The certificate lists no releases: nothing can be computed again.")
+        raise CertificateError("The certificate lists no releases to recompute its total.")
     if accounting["format"] != FORMAT:
         raise CertificateError(
             f"The releases are of format {accounting['format']}, and this version reads {FORMAT}."
@@ -81,7 +81,7 @@ def verify_accounting(certificate: Mapping[str, Any]) -> tuple[str, ...]:
     except (InvalidParameterError, ArithmeticError, LookupError, ValueError) as error:
         if isinstance(error, CertificateError):
             raise
-        raise CertificateError(f"The releases make no sense: {error}") from error
+        raise CertificateError(f"The releases are inconsistent: {error}") from error
 
 
 class _Verification:
@@ -107,7 +107,7 @@ class _Verification:
         self.charges = [self._charge(line) for line in accounting["lines"]]
 
     def sentences(self) -> tuple[str, ...]:
-        """Check everything, and say what was found."""
+        """Verify everything, and return the verified claims."""
         self._check_terms()
         total = self._total(self.accounting["scopes"], by_content=False)
         stated = self.accounting["spent"]
@@ -160,7 +160,7 @@ class _Verification:
         if claim["continued_model"] and not earlier and accounting["budget"] is None:
             raise CertificateError("Nothing covers the model that is continued.")
         if pure and (power != 1 or Fraction(accounting["spent"]["delta"])):
-            raise CertificateError("The guarantee is not pure: releases may fail.")
+            raise CertificateError("The guarantee is not pure, because releases may fail.")
         for name, own in stated.items():
             if claim[name] != own:
                 raise CertificateError(
@@ -174,7 +174,7 @@ class _Verification:
     # -- releases ------------------------------------------------------------------------------
 
     def _charge(self, line: Mapping[str, Any]) -> Charge:
-        """Return what a release was charged, unless its noise costs more."""
+        """Return the charge of a release, or raise if its noise costs more."""
         label = line["label"]
         bound = Sensitivity.listed(line)
         mechanism = self._mechanism(line, bound.constant**2)
@@ -226,7 +226,7 @@ class _Verification:
     def _check_threshold(
         self, line: Mapping[str, Any], mechanism: Mechanism, bound: Sensitivity, columns: int
     ) -> None:
-        """Raise where a name of one row passes a threshold with more than the charged delta."""
+        """Raise if a name of one row passes a threshold with more than the charged delta."""
         failure = Fraction(line["delta"])
         if line["threshold"] is None and not failure:
             return
@@ -269,7 +269,7 @@ class _Verification:
         return total
 
     def _check_replaced(self, line: Mapping[str, Any]) -> None:
-        """Raise where a replaced row, which may be in two nodes, costs more than is charged."""
+        """Raise if a replaced row, which may be in two nodes, costs more than is charged."""
         if line["added"] is not None:
             square = line["added"] if line["norm"] == "l2" else line["added"] ** 2
             mechanism = self._mechanism(line, square)
@@ -288,7 +288,7 @@ class _Verification:
     # -- the claim -----------------------------------------------------------------------------
 
     def _check_covered(self, total: Charge) -> None:
-        """Raise where a total is above the capacity of the claim."""
+        """Raise if a total is above the capacity of the claim."""
         limit = self.accountant.lattice_error_limit(self.epsilon)
         if (
             total.delta > self.delta
@@ -298,7 +298,7 @@ class _Verification:
             raise CertificateError("The releases cost more than the claim allows.")
 
     def _check_budget(self, budget: Mapping[str, Any], total: Charge) -> str:
-        """Raise where the fit, or all lines together, take more than the budget has."""
+        """Raise if the fit, or all lines together, exceed the budget."""
         if (budget["epsilon"], budget["delta"]) != (
             self.accounting["epsilon"],
             self.accounting["delta"],
@@ -362,7 +362,7 @@ class _Verification:
         gaussian: Fraction,
         pure: Fraction,
     ) -> None:
-        """Raise where a fit fails more, or is coarser, than its fraction allows."""
+        """Raise if a fit fails more, or is coarser, than its fraction allows."""
         fits = math.prod(each["fits"] for each in self.accounting["multiples"])
         accounts = (gaussian > 0) + (pure > 0)
         aside = Fraction(budget["delta"]) - Fraction(budget["conversion_delta"])

@@ -1,4 +1,4 @@
-"""Budgets whose rows come in periods: which of them a fit reads, and what each has left.
+"""Budgets of rows in periods: the periods that a fit reads, and the remaining budget of each.
 
 Proof: docs/proofs/budgets.md.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Window:
-    """A budget for fits that read the rows of some periods; made by `Budget.window`.
+    """A budget for fits that read the rows of some periods; created by `Budget.window`.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ class Window:
         return tuple((PERIODS, name) for name in self.periods)
 
     def hashes(self, X: Any, key: bytes, call: str) -> dict[str, str]:
-        """Return a hash of the rows of each period, by which a table is known again.
+        """Return a hash of the rows of each period, to recognize a table.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features), or batches of one
-            Batches are read once more for it.
+            Batches are read an additional time.
         key : bytes
             Of the budget.
         call : str
@@ -75,8 +75,7 @@ class Window:
         Raises
         ------
         InvalidParameterError
-            For rows on a cluster and rows that can be read once only, and for periods that do not
-            belong to them.
+            If rows are on a cluster or can be read only once, or the periods do not match.
         """
         if is_distributed(X):
             raise InvalidParameterError(
@@ -129,19 +128,19 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetForecast:
-    """The number of new periods that a budget covers; made by `Budget.forecast`.
+    """The number of new periods that a budget covers; created by `Budget.forecast`.
 
     Parameters
     ----------
     n_fits : int or inf
         Fits that the budget still allows, one for each new period; infinite if periods that leave
-        the window free enough budget for new ones.
+        the window release enough budget for new ones.
     epsilon : float
         Epsilon of each fit alone, at the budget's delta, as ``dpboost.forecast`` uses it.
     fraction : Fraction
     window : int
     accuracy : Forecast or None
-        Of one fit, by ``dpboost.forecast``, where public rows were given.
+        Of one fit, by ``dpboost.forecast``, if public rows were given.
 
     Examples
     --------
@@ -168,19 +167,19 @@ class BudgetForecast:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NextFit:
-    """What to fit to the newest periods; made by `Budget.next_fit`.
+    """The next fit to the newest periods; created by `Budget.next_fit`.
 
     Parameters
     ----------
     budget : Budget
     periods : tuple of str
-        The periods whose rows to fit, oldest first.
+        Periods to fit, oldest first.
     fraction : Fraction
-        Of the budget, to spend on the fit.
+        Fraction of the budget for the fit.
     epsilon : float
         Epsilon of the fit alone, at the budget's delta.
     average : int
-        Of so many of the last models, this fit included, average the predictions. It costs nothing.
+        Number of latest models, including this fit, whose predictions to average, without charge.
 
     Examples
     --------
@@ -197,12 +196,12 @@ class NextFit:
     average: int
 
     def arguments(self, of_rows: Any = None) -> dict[str, Any]:
-        """Return ``budget`` and ``fraction`` for ``fit``, or anything else that takes them.
+        """Return ``budget`` and ``fraction`` as arguments for ``fit`` and similar functions.
 
         Parameters
         ----------
         of_rows : array-like of shape (n_rows,), optional
-            As in :meth:`Budget.window`: the period of each row that the fit gets.
+            As in :meth:`Budget.window`: the period of each row of the fit.
 
         Examples
         --------
@@ -223,7 +222,7 @@ class NextFit:
 
 
 class WindowedBudget:
-    """What a budget can do with periods; a base of `Budget`, which has the rest."""
+    """Mixin of `Budget` for periods."""
 
     _overlap: Overlap | None
     _accounts: Any
@@ -240,64 +239,64 @@ class WindowedBudget:
 
         @property
         def table(self) -> str | None:
-            """What the user calls the table."""
+            """Name of the table."""
 
         @property
         def remaining(self) -> dict[str, Fraction]:
-            """What is left of each account."""
+            """Remaining fraction of each account."""
 
         @property
         def lines(self) -> tuple[BudgetLine, ...]:
-            """What every fit took."""
+            """Fraction of every fit."""
 
         @property
         def accountant(self) -> Accountant:
-            """What is counted in."""
+            """The accountant."""
 
     @property
     def periods(self) -> int | None:
-        """In how many periods someone may have rows; None where periods are not counted."""
+        """Maximum number of periods of an individual; None without periods."""
         return None if self._overlap is None else self._overlap.most
 
     @property
     def overlap(self) -> Overlap | None:
-        """The same with what rows in several periods cost."""
+        """The same, with the charge of rows in several periods."""
         return self._overlap
 
     @property
     def promise(self) -> str:
-        """Return what the user says of the rows of periods."""
+        """Return the user's declaration about rows of periods."""
         if self._overlap is None:
             return ""
         who, most = ("user", "") if self._overlap.of_users else ("person", ", one row in each")
         return f"no {who} has rows in more than {self._overlap.most} of its periods{most}"
 
     def window(self, *periods: str, of_rows: Any = None) -> Window:
-        """Return this budget for a fit that reads the rows of some periods.
+        """Return this budget for a fit on the rows of some periods.
 
         Parameters
         ----------
         *periods : str
             Names of the periods, which are public. A name always means the same period.
         of_rows : array-like of shape (n_rows,), optional
-            Name of the period of each row, private; may be left out for a single period.
+            Name of the period of each row, private; optional for a single period.
 
         Returns
         -------
         Window
-            For the ``budget`` of a fit, an evaluation and their like.
+            Pass it as ``budget`` to a fit, an evaluation or a similar function.
 
         Raises
         ------
         InvalidParameterError
-            For names that are no text, and where the budget counts no periods.
+            If a name is not text, or the budget has no periods.
 
         Privacy
         -------
         Only these periods are charged. The first line that names a period fixes its rows: the
         ledger keeps their hash under a secret key, and refuses other rows for that period before
-        anything is drawn. Labels are not compared, so that fits may learn several labels of the
-        same rows. The user promises that no one has rows in more periods than ``periods`` allows,
+        anything is drawn. Labels are not compared, so fits may use several labels of the same
+        rows. The user must ensure that no individual has rows in more periods than ``periods``,
         under any name.
 
         Examples
@@ -321,9 +320,9 @@ class WindowedBudget:
 
     @property
     def left_of_periods(self) -> dict[str, dict[str, Fraction]]:
-        """What is left of each account for those who have rows in a period, by its name.
+        """Remaining fraction of each account by period, for individuals with rows in it.
 
-        It is what the most that one of them may have paid leaves, as a part of the whole account.
+        The largest possible charge of an individual in the period determines it.
         """
         lines = self.lines
         names = named_periods(lines)
@@ -345,20 +344,20 @@ class WindowedBudget:
         metric: str | None = None,
         random_state: int | None = None,
     ) -> BudgetForecast:
-        """Return how many fits remain, if each new period has one fit of the last few periods.
+        """Return the number of remaining fits, with one fit on the last periods per new period.
 
         With public rows it also forecasts the accuracy of one of them.
 
         Parameters
         ----------
         fraction : float or Fraction
-            Of the budget, for each fit.
+            Fraction of the budget for each fit.
         window : int, default=1
             Periods that a fit reads: the new one, and those before it.
         like : (X, y), optional
-            Public rows that look like the private ones.
+            Public rows similar to the private ones.
         n_rows : int, optional
-            About how many rows a fit reads, all of its periods together; needed with ``like``.
+            Approximate number of rows of a fit over all of its periods; needed with ``like``.
         schema, estimator, metric, random_state : optional
             As in :func:`dpboost.forecast`. The estimator gets delta, relation and ``rows_per_user``
             of the budget; each public row then counts as a user.
@@ -421,34 +420,34 @@ class WindowedBudget:
         return account, granted.epsilon(granted.allowance, granted.least_delta)
 
     def next_fit(self, *periods: str, window: int | None = None) -> NextFit:
-        """Return what to fit now: which of the periods at hand, and at which fraction.
+        """Return the next fit: its periods and its fraction.
 
-        It is a new model, at the fraction that every later period can afford as well. By default
-        it is of the last four periods, if they cost an individual no more than four fits on one
-        period each, and else of the newest one, of which the last four models are averaged.
-        ``docs/howto/next-months-rows.md`` has the measured reasons.
+        It is a new model, at a fraction that every later period can use as well. By default it
+        uses the last four periods, if their charge for an individual is at most that of four fits
+        on one period each; otherwise it uses the newest period, and the last four models are
+        averaged. See ``docs/howto/next-months-rows.md`` for measurements.
 
         Parameters
         ----------
         *periods : str
-            Names of the periods whose rows are at hand, oldest first.
+            Names of the available periods, oldest first.
         window : int, optional
-            Most periods to fit. More of them have less noise; fewer follow a drift sooner. Four by
-            default under Gaussian noise if no one has rows in two periods, or if users are
-            protected, and one otherwise.
+            Maximum number of periods to fit. More periods have less noise; fewer adapt faster to
+            drift. The default is four under Gaussian noise if no one has rows in two periods, or
+            if users are protected, and one otherwise.
 
         Returns
         -------
         NextFit
-            Of periods with too little left it has none. If the newest has less left than its share,
-            the fraction is what is left.
+            Periods with too little remaining budget are omitted. If less than the planned fraction
+            remains for the newest period, the fraction is the remainder.
 
         Raises
         ------
         InvalidParameterError
             If a parameter is outside its domain, or the budget counts no periods.
         BudgetExceededError
-            If the newest period has nothing left.
+            If nothing remains for the newest period.
 
         Privacy
         -------
@@ -504,7 +503,7 @@ class WindowedBudget:
 
 
 def forecast_by(expected: Callable[..., Any]) -> None:
-    """Have `Budget.forecast` ask this function for the accuracy of a fit."""
+    """Register the function that `Budget.forecast` calls for the accuracy of a fit."""
     _EXPECTED[:] = [expected]
 
 
@@ -529,7 +528,7 @@ def named_periods(lines: Sequence[BudgetLine]) -> list[str]:
 
 
 def check_tables(known: Mapping[str, str], given: Mapping[str, str]) -> None:
-    """Raise where a period is given other rows than before.
+    """Raise if the rows of a period differ from earlier ones.
 
     Parameters
     ----------
@@ -539,12 +538,12 @@ def check_tables(known: Mapping[str, str], given: Mapping[str, str]) -> None:
     Raises
     ------
     InvalidParameterError
-        Names the period, which is public, and neither a row nor a number of rows.
+        Names the public period, but no row and no number of rows.
 
     Notes
     -----
-    Who keeps a period to its rows never sees this, whatever these are, so that it tells nothing of
-    them. That two periods have the same rows is no error: it may be true of any two tables.
+    If the user passes the same rows for a period, this never happens, so it reveals nothing about
+    them. Two periods with the same rows are not an error, because any two tables may be equal.
     """
     for name, own in given.items():
         if known.get(name, own) != own:

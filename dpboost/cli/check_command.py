@@ -1,7 +1,7 @@
 """Show what a schema would clip, drop, or count as missing, before a fit.
 
 The output has no noise: it is not private, so do not share it. Correct the schema by the codebook,
-never by these counts: a range that was read from the rows reveals them.
+never by these counts, because a range taken from the rows leaks private data.
 
   dpboost check data.csv --schema dictionary.csv
 """
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Look, and print what was found."""
+    """Check the rows and print the findings."""
     declared = declaration_of(options.schema, options.target)
     task = task_of(options.task, declared, options.data)
     rows = rows_of_file(options.data, declared, task=task, keep_cells=True)

@@ -1,8 +1,8 @@
 """Write a small model that approximates a model text, for serving.
 
 LightGBM fits its trees to the model's raw scores on synthetic rows. These rows are drawn from the
-released leaf counts of the model text, or come from --public-rows, which must be public. The
-command uses no budget. The report in small model text records the step and its error.
+released leaf counts of the model text, or read from --public-rows, which must be public. The
+command uses no budget. The report in the small model text records the step and its error.
 
   dpboost compact model.txt -o small.txt
   dpboost compact model.txt -o small.txt --max-error 0.2 --public-rows public.csv
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="model text of dpboost")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="small model text")
     parser.add_argument("--n-trees", type=int, default=300, help="trees (default: 300)")
-    parser.add_argument("--num-leaves", type=int, default=31, help="of a tree (default: 31)")
+    parser.add_argument("--num-leaves", type=int, default=31, help="leaves per tree (default: 31)")
     parser.add_argument(
         "--max-error", type=float, help="maximum error, in standard deviations of raw scores"
     )
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write small model text, and print what became of the model."""
+    """Write the small model text and print its error and size."""
     check_outputs(options.output)
     full = Booster(model_file=options.model)
     rows = None

@@ -20,14 +20,14 @@ def read_configuration(
     path : str
         A JSON file with one object.
     needed, optional : sequence of str
-        Names that it must and may have.
+        Required and optional names.
     paths : sequence of str
-        Names of paths, which are relative to the folder of the file.
+        Names of values that are paths, relative to the folder of the file.
 
     Raises
     ------
     InvalidParameterError
-        For another form, and for names that are missing or unknown.
+        If the file is not one JSON object, or a name is missing or unknown.
     """
     try:
         found = parse_json(Path(path).read_text("utf-8"))

@@ -2,7 +2,7 @@
 
 The configuration is a JSON file; paths in it are relative to its folder:
 
-  {"agreement": "agreement.json",       the terms that all parties have
+  {"agreement": "agreement.json",       terms of the fit, the same file for all parties
    "listen": "0.0.0.0:8443",            address and port to which the parties connect
    "record": "session.log",             replies of the session; a new file for each agreement
    "certificate": "coordinator.pem", "key": "coordinator.key",
@@ -34,7 +34,7 @@ from dpboost.federated.protocol.hub import Hub
 _NEEDED = ("agreement", "listen", "record", "certificate", "key", "authority")
 _OPTIONAL = ("revoked", "timeout")
 _PATHS = ("agreement", "record", "certificate", "key", "authority", "revoked")
-# Seconds in which parties hear of the end.
+# Seconds in which parties can receive the last reply.
 _GOODBYE = 10.0
 
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
     server = HubServer(hub, agreement, read_address(settings["listen"]), context)
     print(f"the coordinator listens at port {server.port}", flush=True)
     if hub.n_replies:
-        print(f"goes on after {hub.n_replies} replies of the record", flush=True)
+        print(f"resumes after {hub.n_replies} recorded replies", flush=True)
     try:
         outcome = coordinator.run(show_progress=True)
         save_outcome(outcome, options.output)

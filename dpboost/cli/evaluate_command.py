@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Evaluate, and print scores and what they cost."""
+    """Evaluate the model and print the metrics and their charge."""
     check_outputs(options.scores)
     spending = spending_of(options).in_a_budget()
     declared = declaration_of(options.schema, options.target, options.user)
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _groups(column: str | None, X: Any, schema: Schema) -> Any:
-    """Return the group of each row and the list of groups, which the schema has."""
+    """Return the group of each row and the groups that the schema declares."""
     if column is None:
         return None
     listed = schema.kinds()[0].get(column)

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="COLUMN", help="column to predict, if not in the schema"
     )
     parser.add_argument("--schema", metavar="FILE", help="schema in JSON, or data dictionary")
-    add_spending(parser, what="budget of the model", delta=1e-6)
+    add_spending(parser, what="total epsilon of the model", delta=1e-6)
     parser.add_argument(
         "--assume-types",
         action="store_true",
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--task", choices=("classification", "regression"))
     parser.add_argument("--recipe", default="best", help="algorithm, default best")
-    parser.add_argument("--trees", type=int, metavar="N", help="default: the recipe's rule")
+    parser.add_argument("--trees", type=int, metavar="N", help="default: set by the algorithm")
     parser.add_argument("--user", metavar="COLUMN", help="column of user ids; protects users")
     parser.add_argument("--rows-per-user", type=int, metavar="N", help="maximum rows of a user")
     parser.add_argument(
@@ -57,17 +57,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--conformal", type=float, metavar="PART", help="coverage of intervals for new rows"
     )
-    parser.add_argument("--transcript", metavar="FILE", help='write it, for "refit" and "verify"')
+    parser.add_argument("--transcript", metavar="FILE", help='transcript for "refit" and "verify"')
     parser.add_argument("--scores", metavar="FILE", help="write the scores, for the certificate")
     parser.add_argument(
-        "--html", metavar="FILE", help="page of the model: guarantee, scores, shapes"
+        "--html", metavar="FILE", help="write an HTML page: guarantee, scores, feature effects"
     )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
     parser.add_argument("--force", action="store_true", help="replace an existing model")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train, save, and print the report."""
+    """Train and save the model, and print its report."""
     kept = None if options.force else options.output
     check_outputs(options.output, options.html, options.scores, options.transcript, keep=kept)
     if options.scores is not None and options.holdout is None:

@@ -32,13 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Forecast, print and draw."""
+    """Print the forecast and plot it if a file is given."""
     declared = declaration_of(options.schema, options.target)
     task = task_of(options.task, declared)
     kind = DPBoostClassifier if task == "classification" else DPBoostRegressor
     like = None
     if options.like is not None:
-        # The rows are public, and so are types that are read off them.
+        # The rows are public, so their types may be inferred.
         rows = rows_of_file(options.like, declared, task=task, assume_types=True)
         like = rows.X, rows.y
     found = forecast(

@@ -1,7 +1,7 @@
-"""Make a pair of keys to sign certificates and to verify their signatures.
+"""Generate a key pair to sign certificates and verify signatures.
 
-Only the owner can read the file of the private key; its holder can sign in your name. Give the
-public key to those who verify, through another channel than the certificates.
+Only the owner can read the private key file. Anyone who has the private key can sign in your name.
+Send the public key to verifiers by a separate channel, not together with the certificates.
 
   dpboost keygen signing.key
   dpboost report model.txt --certificate certificate.json --sign signing.key
@@ -21,17 +21,17 @@ from dpboost.reporting.envelope import new_key
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost keygen``."""
-    parser.add_argument("key", help="file for the private key; the public one gets .pub")
+    parser.add_argument("key", help="file for the private key; .pub is added for the public key")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write both keys; an existing file is never replaced."""
+    """Write both keys; never replace an existing file."""
     public = f"{options.key}.pub"
     check_outputs(options.key, public)
     for path in (options.key, public):
         if os.path.lexists(path):
             raise InvalidParameterError(
-                f"The file {path!r} exists, and a key is never replaced: pass another name."
+                f"The file {path!r} already exists and keys are never replaced: pass another name."
             )
     private, shown = new_key()
     with open(open_private(options.key, new=True), "wb") as file:

@@ -1,4 +1,4 @@
-"""Parses the command line and hands it to a command."""
+"""Parse the command line and run a command."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COMMANDS: dict[str, ModuleType] = {
 #: What a user can fix; anything else is a fault of the library and shows its traceback.
 REFUSALS = (InvalidParameterError, ModelTextError, BudgetExceededError, OSError, ImportError)
 
-# Options by the parameters that they set, and how the library begins a message about one.
+# Options by the parameter that they set, and the pattern of a message about a parameter.
 _OPTIONS = {
     **{name: name for name in ("epsilon", "delta", "recipe", "holdout", "fraction", "conformal")},
     **{name: name for name in ("metrics", "groups")},
@@ -103,10 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 after success, 1 where an audit refutes a claim or a certificate is refused, 2 for
-        arguments and files that are refused; nothing was drawn or charged then. 3 where a party
-        is lost or refuses: what was charged stays charged, and the same command goes on once the
-        party is there again.
+        0 after success; 1 if an audit refutes a claim or a certificate is refused; 2 if arguments
+        or files are invalid, before any draw or charge; 3 if a party is lost or refuses. Charges
+        are then kept, and the same command resumes when the party is available again.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["audit"]:
@@ -170,11 +169,11 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
 
 
 def _in_own_words(message: str) -> str:
-    """Return a message that begins with an option where it begins with a parameter of Python."""
+    """Return a message with the option's name instead of the Python parameter at its start."""
     found = _PARAMETER.match(message)
     return message if found is None else f"--{_OPTIONS[found[1]]} {message[found.end() :]}"
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Show a warning as a line of its own, without the place in the library."""
+    """Show a warning on one line, without its location in the library."""
     print(f"warning: {message}", file=sys.stderr)

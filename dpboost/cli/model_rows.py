@@ -1,4 +1,4 @@
-"""The columns of a file that a model text knows."""
+"""Columns of a file that a model uses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dpboost.schema.declared_types import typed
 
 
 def rows_of(booster: Any, table: Any, path: str) -> Any:
-    """Return the columns of a table that a model knows, in its order and with its types.
+    """Return the columns of a table that a model uses, in its order and with its types.
 
     Parameters
     ----------
     booster : Booster
     table : DataFrame
     path : str
-        Of the table, for messages.
+        File of the table, for messages.
 
     Returns
     -------
@@ -25,7 +25,7 @@ def rows_of(booster: Any, table: Any, path: str) -> Any:
     Raises
     ------
     InvalidParameterError
-        For a table that lacks a column of the model.
+        If the table lacks a column of the model.
     """
     known = {str(name).replace(" ", "_"): name for name in table.columns}
     names = booster.feature_name()
@@ -40,6 +40,6 @@ def rows_of(booster: Any, table: Any, path: str) -> Any:
 
 
 def _nominal(booster: Any) -> list[str]:
-    """Names of the columns that hold categories, in their order."""
+    """Return the names of the categorical columns, in order."""
     infos = booster.dump_model(num_iteration=1)["feature_infos"]
     return [name for name in booster.feature_name() if infos.get(name, {}).get("values")]

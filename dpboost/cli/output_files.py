@@ -1,4 +1,4 @@
-"""Files that a command writes, looked at before it spends anything."""
+"""Output files of commands, checked before any charge."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dpboost._utils.validation import InvalidParameterError
 
 
 def check_outputs(*paths: str | None, keep: str | None = None) -> None:
-    """Refuse files that cannot be written, while nothing has been drawn.
+    """Raise if an output file cannot be written, before any draw.
 
     Parameters
     ----------
     paths : str or None
         ``None`` is no file.
     keep : str, optional
-        One more file, which must not be there yet.
+        Another output file, which must not exist yet.
 
     Raises
     ------
     InvalidParameterError
-        For a folder that is not there or may not be written to, for a folder instead of a
-        file, and for a file that is to be kept.
+        If a folder does not exist or is not writable, if a path is a folder, or if ``keep``
+        already exists.
     """
     if keep is not None and os.path.isfile(keep):
         raise InvalidParameterError(
@@ -38,7 +38,7 @@ def check_outputs(*paths: str | None, keep: str | None = None) -> None:
         elif not os.path.isdir(folder):
             fault = f"the folder does not exist: {folder!r}"
         elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
-            fault = "this user may not write there"
+            fault = "permission denied"
         else:
             continue
         raise InvalidParameterError(f"The file {path!r} cannot be written: {fault}.")
@@ -50,16 +50,16 @@ def save_picture(path: str, draw: Callable[[Any], object]) -> None:
     Parameters
     ----------
     path : str
-        Its ending says which format it gets.
+        Output file; its extension sets the format.
     draw : callable
-        Gets the axes.
+        Called with the axes.
 
     Raises
     ------
     ImportError
-        Without matplotlib.
+        If matplotlib is not installed.
     InvalidParameterError
-        For a format that matplotlib does not know.
+        If matplotlib does not support the format.
     """
     try:
         from matplotlib.figure import Figure

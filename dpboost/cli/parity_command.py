@@ -3,8 +3,8 @@
 Without arguments the command prints the whole table. Each line has one of these words:
 
   same        as in LightGBM
-  used        has its meaning, for private rows, within the budget that the report states
-  private     uses budget, or concerns private rows
+  used        as in LightGBM, on private rows, within the budget that the report states
+  private     uses budget, or applies to private rows
   public      reads public rows only
   holds       always true; no other value is accepted
   no effect   warns once, and names what to set instead
@@ -43,7 +43,7 @@ from dpboost.lightgbm.parity import KINDS, Row, lines, page, rows_about
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
 from dpboost.training.privacy_params import NotPrivateWarning
 
-#: The made-up rows of the figure, and its trees.
+#: Synthetic rows and trees of the comparison.
 N_ROWS, N_FEATURES, HELD_OUT = 20_000, 6, 5_000
 _DEPTH = 3
 _TREES: dict[str, Any] = {
@@ -59,7 +59,7 @@ _LIGHTGBM: dict[str, Any] = {"num_leaves": 2**_DEPTH, "min_child_samples": 1, "m
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost parity``."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="parameters or functions")
-    parser.add_argument("--kind", choices=KINDS, help="only lines of one kind")
+    parser.add_argument("--kind", choices=KINDS, help="show only lines of this kind")
     parser.add_argument("--config", metavar="FILE", help="parameters of LightGBM, name = value")
     parser.add_argument(
         "--figure", action="store_true", help="compare the engine without noise to LightGBM"
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what was asked for."""
+    """Print the requested lines or the comparison."""
     if options.names:
         rows = [row for name in options.names for row in rows_about(name)]
         print("\n".join(lines(list(dict.fromkeys(rows)))))
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def config_rows(path: Path) -> list[Row]:
-    """Return a row for each parameter of a file in the manner of LightGBM's ``train.conf``."""
+    """Return a row for each parameter of a file in the format of LightGBM's ``train.conf``."""
     found = []
     for line in path.read_text(encoding="utf-8").splitlines():
         setting = line.partition("#")[0].strip()
@@ -93,7 +93,7 @@ def config_rows(path: Path) -> list[Row]:
             )
         (row, *_) = rows_about(name)
         neutral = is_neutral(read_text({name: value})[name], treatment_of(row.name).neutral)
-        kind, note = ("holds", "asks for nothing") if neutral else (row.kind, row.note)
+        kind, note = ("holds", "has no effect") if neutral else (row.kind, row.note)
         found.append(Row(f"{name} = {value}", kind, note))
     if not found:
         raise InvalidParameterError(f"The file {str(path)!r} sets no parameter.")
@@ -101,7 +101,7 @@ def config_rows(path: Path) -> list[Row]:
 
 
 def parity_figure(seed: int = 0) -> str:
-    """Return the areas under the ROC curve of synthetic rows as lines of text."""
+    """Return the areas under the ROC curve on synthetic rows as lines of text."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (N_ROWS, N_FEATURES))
     score = 3 * X[:, 0] + 2 * np.sin(4 * X[:, 1]) + 3 * X[:, 2] * X[:, 3]
@@ -130,7 +130,7 @@ def parity_figure(seed: int = 0) -> str:
 
 
 def _of_lightgbm(X: NDArray[np.float64], y: NDArray[np.int64], known: slice) -> NDArray[np.float64]:
-    """Return what LightGBM predicts of all rows."""
+    """Return LightGBM's predictions of all rows."""
     model = lightgbm.LGBMClassifier(**_TREES, **_LIGHTGBM)
     model.fit(X[known], y[known])
     return np.asarray(model.predict_proba(X))[:, 1]

@@ -1,4 +1,4 @@
-"""Take part in a session with the rows of one data holder; the rows never leave.
+"""Take part in a federated session with the rows of one data holder.
 
 The configuration is a JSON file; paths in it are relative to its folder:
 
@@ -21,8 +21,8 @@ same model as all other parties. A stopped or killed party resumes when it is st
 the same file. The log names the coordinator and contains nothing about the rows. Proxies are read
 from the variables https_proxy and no_proxy.
 
-  dpboost party --new-identity identity0              make a key and print its public part
-  dpboost party --config party0.json -o model.txt     take part until the session is over
+  dpboost party --new-identity identity0              generate a key and print its public part
+  dpboost party --config party0.json -o model.txt     take part until the session ends
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost party``."""
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--config", metavar="FILE", help="configuration in JSON")
-    action.add_argument("--new-identity", metavar="FILE", help="make a secret key")
+    action.add_argument("--new-identity", metavar="FILE", help="generate a secret key")
     parser.add_argument("-o", "--output", metavar="FILE", help="model text, or metrics")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make a key, or take part until the session is over."""
+    """Generate a key, or take part until the session ends."""
     if options.new_identity is not None:
         print(new_identity(options.new_identity))
         return
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def save_outcome(outcome: Any, path: str | None) -> None:
-    """Write what a session has given: a model text, or metrics."""
+    """Write the result of a session: a model text, or metrics."""
     if path is None:
         return
     if hasattr(outcome, "booster_"):
@@ -115,7 +115,7 @@ def new_identity(path: str) -> str:
     Raises
     ------
     FileExistsError
-        A key is never replaced.
+        If the file exists: a key is never replaced.
     """
     identity = Identity()
     with open(open_private(path, new=True), "wb") as file:
@@ -129,14 +129,14 @@ def party_of(settings: dict[str, Any]) -> Party:
     Raises
     ------
     InvalidParameterError
-        Where the file does not have the columns of the agreement.
+        If the file lacks columns of the agreement.
     """
     agreement = Agreement.from_json(Path(settings["agreement"]).read_text("utf-8"))
     schema = agreement.declared
     lists, _, learned = schema.kinds()
     if learned:
         raise InvalidParameterError(
-            "Parties learn no lists of categories from their rows: the schema of the agreement "
+            "Parties cannot estimate categories from their rows: the schema of the agreement "
             f"must list the values of {', '.join(sorted(learned))}."
         )
     numbers = {name for name in agreement.features if name not in lists}

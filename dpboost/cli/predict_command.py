@@ -1,9 +1,9 @@
-"""Predict the rows of a CSV or Parquet file with a model text: one line per row.
+"""Predict the rows of a CSV or Parquet file with a model text, one line per row.
 
 Columns that the model does not use, including the target, are ignored. A regression writes the
-column "prediction", two classes "probability" (of the second class), more classes "probability_0"
-and so on, in the order of the classes. With the schema of the fit, classes have names:
-"prediction" is the most probable class, "probability_NAME" the probability of each.
+column "prediction"; two classes write "probability" (of the second class); more classes write
+"probability_0" and so on, in the order of the classes. With the schema of the fit, classes have
+names: "prediction" is the most probable class, "probability_NAME" the probability of each.
 
 A model of "dpboost fit --conformal 0.9" also writes "lower" and "upper", or, with the schema,
 "set": the set of likely classes, such as "no|yes". These cover nine of ten new rows.
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Predict and write."""
+    """Predict the rows and write the predictions."""
     check_outputs(options.output)
     booster = Booster(model_file=options.model)
     classes = _classes(booster, options)
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _classes(booster: Booster, options: argparse.Namespace) -> list[str] | None:
-    """Return the names of the classes, where a schema says them."""
+    """Return the names of the classes if the schema declares them."""
     if options.schema is None:
         return None
     declared = declaration_of(options.schema, options.target)
@@ -66,7 +66,7 @@ def _classes(booster: Booster, options: argparse.Namespace) -> list[str] | None:
 
 
 def _add_intervals(found: Any, booster: Booster, classes: list[str] | None) -> None:
-    """Add intervals or sets of classes, where the report in the model text has their quantile."""
+    """Add intervals or sets of classes if the report in the model text has their quantile."""
     report = booster.privacy_report
     calibration = None if report is None else Calibration.from_facts(report.facts)
     if calibration is None:

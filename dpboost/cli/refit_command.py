@@ -23,13 +23,13 @@ from dpboost.transcripts.transcript import Transcript
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost refit``."""
-    parser.add_argument("transcript", help="of the fit, by fit --transcript")
+    parser.add_argument("transcript", help="transcript of the fit, written by fit --transcript")
     parser.add_argument("data", help="CSV or Parquet file of the new rows")
     parser.add_argument("--target", metavar="COLUMN", help="target column of the fit")
     parser.add_argument(
         "--schema", metavar="FILE", required=True, help="schema or data dictionary of the fit"
     )
-    add_spending(parser, what="budget of the leaves", delta=1e-6)
+    add_spending(parser, what="total epsilon of the leaves", delta=1e-6)
     parser.add_argument("--user", metavar="COLUMN", help="column of user ids; protects users")
     parser.add_argument("--rows-per-user", type=int, metavar="N", help="maximum rows of a user")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Learn the leaves, save, and print the report."""
+    """Fit the leaves, save the model, and print its report."""
     check_outputs(options.output, keep=None if options.force else options.output)
     spending = spending_of(options).in_a_budget()
     declared = declaration_of(options.schema, options.target, options.user)
@@ -45,8 +45,8 @@ def run(options: argparse.Namespace) -> None:
     model: Any = replay(Transcript.load(options.transcript))
     if not hasattr(model, "booster_"):
         raise InvalidParameterError(
-            f"The transcript {options.transcript!r} is of no fit of one model: give one that "
-            '"dpboost fit --transcript FILE" has written.'
+            f"The transcript {options.transcript!r} is not of a fit of one model: pass one "
+            'written by "dpboost fit --transcript FILE".'
         )
     task = "classification" if hasattr(model, "predict_proba") else "regression"
     table = read_file(options.data)

@@ -3,7 +3,7 @@
 The report is a line of the model text, so no other file is needed. The HTML page is for readers
 such as a data protection officer. The certificate lists every release with its noise, so that
 anyone can recompute epsilon and delta. With --sign it is an envelope that "dpboost verify --key"
-verifies. The registry record contains what a fit knows; complete the other fields by hand.
+verifies. The registry record contains what the fit determines; complete the other fields by hand.
 
   dpboost report model.txt --html report.html
   dpboost report model.txt --certificate certificate.json
@@ -39,7 +39,7 @@ from dpboost.schema import DataDictionary, Schema, lightgbm_name
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost report``."""
     parser.add_argument("model", help="model text of dpboost")
-    parser.add_argument("--html", metavar="FILE", help="write it as a page")
+    parser.add_argument("--html", metavar="FILE", help="write the report as an HTML page")
     parser.add_argument(
         "--certificate",
         metavar="FILE",
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the report and write what was asked for."""
+    """Print the report and write the requested files."""
     if options.sign is not None and options.certificate is None:
         raise InvalidParameterError(
             "--sign needs a certificate to sign: pass --certificate FILE too."
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_columns(path: str, features: Sequence[str]) -> None:
-    """Raise where a schema or data dictionary is not of the columns of a model."""
+    """Raise if the columns of a schema or data dictionary are not those of the model."""
     found = Schema.or_dictionary(path)
     if isinstance(found, DataDictionary):
         named = {lightgbm_name(name) for name in found.features}
@@ -140,14 +140,14 @@ def _text(
     written: dict[str, Any],
     options: argparse.Namespace,
 ) -> str:
-    """Return the certificate as its file has it: a page to print, or JSON."""
+    """Return the content of the certificate's file: HTML or JSON."""
     if not options.certificate.lower().endswith(".html"):
         return json.dumps(written, indent=1) + "\n"
     return certificate_document(report, document).page() or ""
 
 
 def _stated(options: argparse.Namespace) -> dict[str, str]:
-    """Return what the user states, by its names."""
+    """Return the user's statements by name."""
     found = {}
     for given in options.state:
         name, mark, text = given.partition("=")

@@ -1,4 +1,4 @@
-"""Write a data dictionary to be completed: names and types of the columns of a file.
+"""Write a data dictionary template: names and types of the columns of a file.
 
 The command infers the types of a CSV file from its cells, in this process, and writes only names
 and types. Confirm every line: names and types are published with the model. An existing file is
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the dictionary."""
+    """Write the data dictionary."""
     if options.output is not None and os.path.isfile(options.output):
         raise InvalidParameterError(
             f"The file {options.output!r} already exists and may have been completed by hand: "
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
         return
     print(
         f"{options.output}: types are inferred from the cells, in this process. Confirm them. Take "
-        "ranges and values from the codebook, never from the rows.",
+        "ranges and values from a codebook, never from the rows.",
         file=sys.stderr,
     )
     dates = [entry.name for entry in dictionary.entries if entry.type == "date"]

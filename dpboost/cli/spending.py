@@ -1,4 +1,4 @@
-"""What a command may spend: an epsilon of its own, or a part of a budget in a file."""
+"""Budget of a command: a separate epsilon, or a fraction of a budget file."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from dpboost.budgeting.windows import Window
 
 
 def add_spending(parser: argparse.ArgumentParser, *, what: str, delta: float) -> None:
-    """Add the arguments that say what a command may spend.
+    """Add the arguments that set the budget of a command.
 
     Parameters
     ----------
     parser : ArgumentParser
     what : str
-        What the epsilon is for, in its help.
+        Help text of ``--epsilon``.
     delta : float
-        Default of ``--delta``.
+        Default value of ``--delta``.
     """
-    parser.add_argument("--epsilon", type=float, help=f"{what}; or give --budget")
+    parser.add_argument("--epsilon", type=float, help=f"{what}; or pass --budget")
     parser.add_argument("--delta", type=float, help=f"default {delta:g}; 0: pure epsilon")
-    parser.add_argument("--budget", metavar="FILE", help='file of "dpboost budget", to be charged')
+    parser.add_argument("--budget", metavar="FILE", help='file of "dpboost budget" to charge')
     parser.add_argument(
-        "--fraction", metavar="PART", type=_part, help="part of the budget, such as 1/4 or 0.25"
+        "--fraction", metavar="PART", type=_part, help="fraction of the budget, such as 1/4 or 0.25"
     )
     parser.add_argument(
         "--period",
         metavar="NAME",
         action="append",
-        help="whose rows they are, in a budget with --periods; once for each period",
+        help="period of the rows, for a budget with --periods; repeat for each period",
     )
     parser.add_argument(
-        "--period-column", metavar="COLUMN", help="period of each row, where there are several"
+        "--period-column", metavar="COLUMN", help="column with the period of each row"
     )
     parser.set_defaults(default_delta=delta)
 
@@ -48,22 +48,22 @@ def _part(text: str) -> Fraction:
 
 
 class Spending(NamedTuple):
-    """What a command may spend.
+    """Budget of a command.
 
     Parameters
     ----------
     budget : Budget or None
-        That of a file; None where the command has an epsilon of its own.
+        Loaded from a file; None if the command has a separate epsilon.
     fraction : Fraction
-        Part of the budget.
+        Fraction of the budget.
     epsilon, delta : float or None
-        Of the command's own.
+        Separate epsilon and delta of the command.
     rows_per_user : int or None
-        Where users are protected.
+        Maximum rows of a user; None if rows are protected.
     periods : tuple of str
-        Whose rows are read, in a budget that counts periods.
+        Periods of the rows, for a budget that counts periods.
     period_column : str or None
-        Column with the period of each row.
+        Name of the column with the period of each row.
     """
 
     budget: Budget | None
@@ -75,17 +75,17 @@ class Spending(NamedTuple):
     period_column: str | None = None
 
     def budget_of(self, table: Any) -> Budget | Window | None:
-        """Return what a call on the rows of a table is charged to.
+        """Return the budget that a call on the rows of a table charges.
 
         Parameters
         ----------
         table : DataFrame
-            As the file has it.
+            Table as read from the file.
 
         Raises
         ------
         InvalidParameterError
-            For a table without the column of periods, and for a budget without any.
+            If the table lacks the column of periods, or the budget has no periods.
         """
         if self.budget is None or not self.periods:
             return self.budget
@@ -99,7 +99,7 @@ class Spending(NamedTuple):
         return self.budget.window(*self.periods, of_rows=of_rows)
 
     def in_a_budget(self) -> Spending:
-        """Return the same, with the command's own epsilon as a budget that it spends whole."""
+        """Return the same with a separate epsilon as a budget that is used in full."""
         if self.budget is not None:
             return self
         assert self.epsilon is not None
@@ -108,7 +108,7 @@ class Spending(NamedTuple):
         return self._replace(budget=own)
 
     def check_users(self, column: str | None) -> None:
-        """Raise where only one of the column of users and the limit of their rows is given."""
+        """Raise if only one of the user column and the limit of rows per user is given."""
         if column is not None and self.rows_per_user is None:
             raise InvalidParameterError(
                 f"The column {column!r} identifies users, by --user or by its role 'user', but "
@@ -123,12 +123,12 @@ class Spending(NamedTuple):
 
 
 def spending_of(options: argparse.Namespace) -> Spending:
-    """Return what a command may spend.
+    """Return the budget of a command.
 
     Raises
     ------
     InvalidParameterError
-        Where both or none of epsilon and budget are given, and for half of what a budget needs.
+        If both or neither of epsilon and budget are given, or options of a budget are missing.
     """
     users = options.rows_per_user
     if (options.epsilon is None) == (options.budget is None):
@@ -137,7 +137,7 @@ def spending_of(options: argparse.Namespace) -> Spending:
         )
     if options.period_column is not None and not options.period:
         raise InvalidParameterError(
-            "--period-column needs the names of its periods: pass --period NAME once for each "
+            "--period-column needs the names of the periods: pass --period NAME once for each "
             "period."
         )
     if options.budget is None:

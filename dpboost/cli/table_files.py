@@ -15,31 +15,31 @@ from dpboost.data.declared_rows import COMMAND_LINE, Declaration, DeclaredRows
 
 _PARQUET = (".parquet", ".pq")
 
-#: What is wrong with a file, by the name of pandas' or pyarrow's error.
+#: Description of a fault by the name of pandas' or pyarrow's error.
 _FAULTS = {
     "EmptyDataError": "it is empty",
     "UnicodeDecodeError": 'it is not in UTF-8; save it as "CSV UTF-8"',
     "ParserError": "a line has more cells than the first one, or a quotation mark has no end",
     "ParserWarning": "lines have more cells than the first one, which names the columns",
-    "ArrowInvalid": "it is no Parquet file",
+    "ArrowInvalid": "it is not a Parquet file",
 }
 
 
 def pandas() -> Any:
-    """Import pandas, or say how it is installed."""
+    """Import pandas, or raise with instructions to install it."""
     try:
         return import_module("pandas")
     except ImportError as error:
         raise ImportError(
-            "The command line reads tables by pandas: python -m pip install 'dpboost[pandas]'"
+            "The command line reads tables with pandas: python -m pip install 'dpboost[pandas]'"
         ) from error
 
 
 def read_file(path: str, numeric: Iterable[str] = ()) -> Any:
-    """Read a table of a file.
+    """Read a table from a file.
 
-    Cells of a CSV file stay text, so that nothing is guessed from them. In a file that is
-    separated by semicolons, a comma in a number is its decimal point.
+    Cells of a CSV file stay text, so that no type is inferred. In a file with semicolons as
+    separators, a comma in a number is the decimal point.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def read_file(path: str, numeric: Iterable[str] = ()) -> Any:
         A CSV file, compressed or not, with commas, semicolons or tabs between the cells; or a
         Parquet file.
     numeric : iterable of str
-        Columns that are declared as numbers. Where all their cells are plain numbers, they are
-        read as such, in a tenth of the time.
+        Columns declared as numbers. They are parsed as numbers if all their cells are plain
+        numbers, which takes a tenth of the time.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def read_file(path: str, numeric: Iterable[str] = ()) -> Any:
     Raises
     ------
     InvalidParameterError
-        For a file that cannot be read as a table.
+        If the file cannot be read as a table.
     """
     library = pandas()
     try:
@@ -84,12 +84,12 @@ def read_file(path: str, numeric: Iterable[str] = ()) -> Any:
 
 
 def _read_csv(path: str, mark: str, numeric: Iterable[str]) -> Any:
-    """Read cells as text, and those of declared numbers as numbers where every one is."""
+    """Read cells as text, or as numbers in declared columns where every cell is a number."""
     given: dict[str, Any] = {"sep": mark, "skipinitialspace": True, "index_col": False}
     types: dict[str, type] = defaultdict(lambda: str, dict.fromkeys(numeric, float))
     if types and mark != ";" and os.path.isfile(path):
         try:
-            # To the last digit, as text is turned into numbers.
+            # The same rounding as the conversion from text.
             return pandas().read_csv(path, dtype=types, float_precision="round_trip", **given)
         except ValueError:
             pass
@@ -97,8 +97,8 @@ def _read_csv(path: str, mark: str, numeric: Iterable[str]) -> Any:
 
 
 def _separator(path: str) -> str:
-    """Return what stands between the names of the columns."""
-    if not os.path.isfile(path):  # what is read once has commas
+    """Return the separator of the header line."""
+    if not os.path.isfile(path):  # A stream can be read only once, so commas are assumed.
         return ","
     names = pandas().read_csv(path, nrows=0, dtype=str).columns
     if len(names) > 1:
@@ -107,9 +107,9 @@ def _separator(path: str) -> str:
 
 
 def declaration_of(path: str | None, target: str | None, user: str | None = None) -> Declaration:
-    """Read what a schema in JSON or a data dictionary declares; without a path nothing.
+    """Read the declarations of a JSON schema or a data dictionary; none without a path.
 
-    In the dictionary, the columns that the command names as target and user have these roles.
+    The columns that the command names as target and user get these roles in the dictionary.
     """
     return Declaration.of(path, target=target, user=user, interface=COMMAND_LINE)
 
@@ -120,12 +120,12 @@ def rows_of_file(path: str, declared: Declaration, **how: Any) -> DeclaredRows:
 
 
 def rows_of_table(table: Any, declared: Declaration, **how: Any) -> DeclaredRows:
-    """Return features, labels and users of a table; say which columns are left out.
+    """Return features, labels and users of a table; print which columns are left out.
 
     Parameters
     ----------
     table : DataFrame
-        As a file has it.
+        Table as read from the file.
     declared : Declaration
     **how
         As of `Declaration.rows`.
@@ -143,21 +143,21 @@ def task_of(
     *,
     assume_types: bool = False,
 ) -> str:
-    """Return whether the target is a class or a number.
+    """Return the task: ``"classification"`` or ``"regression"``.
 
     Parameters
     ----------
     given : str or None
-        What the command says.
+        Value of ``--task``.
     path : str, optional
-        Of the table: other mismatches are then reported as well.
+        File of the table; other mismatches are then reported as well.
     assume_types : bool
         As of `Declaration.rows`.
 
     Raises
     ------
     InvalidParameterError
-        Where neither the command nor the schema says so.
+        If neither the command nor the schema sets the task.
     """
     schema = declared.schema
     if given is not None:
@@ -171,7 +171,7 @@ def task_of(
 
 
 def _no_task(declared: Declaration) -> str:
-    """Say what is missing for the task to be known."""
+    """Return the message for a task that cannot be inferred."""
     if declared.target is None:
         where = "" if declared.dictionary is None else ", or set the role 'target' in a line"
         return (
@@ -185,7 +185,7 @@ def _no_task(declared: Declaration) -> str:
 
 
 def write_csv(table: Any, path: str | None) -> None:
-    """Write a table, to standard output without a path."""
+    """Write a table to a file, or to standard output without a path."""
     if path is None:
         print(table.to_csv(index=False), end="")
         return

@@ -2,8 +2,8 @@
 
 The command recomputes the charges from the noise, composes them over the scopes, and compares the
 total with the claimed epsilon and delta. With --key, that key must have signed the certificate.
-The command prints what no file can prove as taken on trust. The exit code is 1 if the certificate
-is refused. checker/check_certificate.py of the sources does the same without dpboost.
+Claims that no file can prove are listed as taken on trust. The exit code is 1 if the certificate
+is refused. checker/check_certificate.py in the sources does the same without dpboost.
 
   dpboost verify certificate.json model.txt
   dpboost verify certificate.json model.txt --key signing.key.pub
@@ -34,10 +34,10 @@ from dpboost.reporting.envelope import is_envelope, opened
 from dpboost.reporting.terms import COMPACT_SETTINGS
 from dpboost.transcripts.transcript import Transcript
 
-# What the report in the model text says again.
+# Groups that the report in the model text repeats.
 _OF_THE_REPORT = ("claim", "accounting", "meaning")
-# What a model text computes from released sums in floating point, and how many units in the last
-# place another machine may differ by; more makes another model.
+# Values that are computed from released sums in floating point, and the maximum difference between
+# machines in units in the last place. A larger difference means another model.
 _COMPUTED = ("leaf_value", "leaf_weight", "internal_value", "internal_weight", "split_gain")
 _MOST_ULPS = 16
 _COMPLETE = "the list of releases is complete: only a replay can show that (--transcript)"
@@ -49,7 +49,7 @@ _TRUSTED = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost verify``."""
-    parser.add_argument("certificate", help="JSON of dpboost report, signed or not")
+    parser.add_argument("certificate", help="JSON certificate of dpboost report, signed or not")
     parser.add_argument("model", help="certified model text")
     parser.add_argument("--key", metavar="FILE", help="public key that must have signed it")
     parser.add_argument(
@@ -58,12 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what was verified, or raise."""
+    """Verify the certificate and print the results, or raise."""
     data = Path(options.certificate).read_bytes()
     try:
         document = parse_json(data)
     except ValueError as error:
-        raise CertificateError(f"{options.certificate!r} is no JSON ({error}).") from error
+        raise CertificateError(f"{options.certificate!r} is not valid JSON ({error}).") from error
     public = None if options.key is None else Path(options.key).read_bytes()
     certificate, found, trusted = _signature(document, public, options)
     rules = schema()
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
 def _signature(
     document: Any, public: bytes | None, options: argparse.Namespace
 ) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return the certificate, what its signature shows, and what is left to trust."""
+    """Return the certificate, what its signature proves, and what is taken on trust."""
     if not is_envelope(document):
         if public is not None:
             raise CertificateError(f"{options.certificate!r} is not signed.")
@@ -114,7 +114,7 @@ def _signature(
 
 
 def _check_model(certificate: Mapping[str, Any], text: bytes, path: str) -> None:
-    """Raise where the model is another one, or its own report says something else."""
+    """Raise if the certificate is of another model, or differs from the model's report."""
     digest = hashlib.sha256(text).hexdigest()
     stated = certificate["identity"]["model_sha256"]
     if digest != stated:
@@ -123,7 +123,7 @@ def _check_model(certificate: Mapping[str, Any], text: bytes, path: str) -> None
     report = Booster(model_str=text.decode()).privacy_report
     if report is None:
         raise CertificateError(f"The model {path!r} carries no privacy report.")
-    # As it comes back from a file.
+    # In the same form as after reading from a file.
     again = json.loads(json.dumps(report.certificate()))
     for group in _OF_THE_REPORT:
         if _comparable(certificate.get(group)) != _comparable(again[group]):
@@ -133,7 +133,7 @@ def _check_model(certificate: Mapping[str, Any], text: bytes, path: str) -> None
 
 
 def _check_transcript(path: str, text: bytes) -> tuple[str, list[str]]:
-    """Return what a replay shows and leaves to trust; raise where it is another model."""
+    """Return what a replay proves and what is taken on trust; raise for another model."""
     transcript = Transcript.load(path)
     try:
         again = replay(transcript)
@@ -143,7 +143,7 @@ def _check_transcript(path: str, text: bytes) -> tuple[str, list[str]]:
         raise CertificateError(_another_build(path, transcript)) from error
     booster = getattr(again, "booster_", None)
     if booster is None:
-        raise CertificateError(f"The transcript {path!r} is of no fit of one model.")
+        raise CertificateError(f"The transcript {path!r} is not of a fit of one model.")
     found, trusted = booster.model_to_string(), []
     report = Booster(model_str=text.decode()).privacy_report
     step = None if report is None else report.facts.get(COMPACT_SETTINGS)
@@ -169,14 +169,14 @@ def _check_transcript(path: str, text: bytes) -> tuple[str, list[str]]:
         ), trusted
     if transcript.build_sha256 not in ("", build_hash()):
         raise CertificateError(_another_build(path, transcript))
-    raise CertificateError(f"The transcript {path!r} gives another model: it is of another fit.")
+    raise CertificateError(f"The transcript {path!r} produces another model: it is of another fit.")
 
 
 def _ulps_between(one: str, other: str) -> float | None:
-    """Return the largest distance of two model texts in units in the last place.
+    """Return the largest difference of two model texts in units in the last place.
 
-    None where anything but values of nodes differs: structures are made of public randomness and of
-    released integers, and are the same on every machine.
+    Return None if anything but values of nodes differs: structures depend on public randomness and
+    released integers only, and are the same on every machine.
     """
     if one == other:
         return 0.0
@@ -207,7 +207,7 @@ def _another_build(path: str, transcript: Transcript) -> str:
 
 
 def _comparable(group: Any) -> Any:
-    """Return a group of a certificate; of a budget what is the fit's own."""
+    """Return a group of a certificate, with only the fit's lines of a budget."""
     if not isinstance(group, dict) or not isinstance(group.get("budget"), dict):
         return group
     own = [

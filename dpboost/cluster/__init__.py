@@ -1,1 +1,1 @@
-"""What clusters of every kind share: rows in partitions on workers, and the gate at one place."""
+"""Shared code for clusters: rows in partitions on workers, and one privacy gate."""

@@ -1,4 +1,4 @@
-"""Sums over some of the partitions, each counted once."""
+"""Sums over a subset of the partitions, each counted once."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Answer: TypeAlias = "NDArray[np.int64] | list[Counter[Any]]"
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Partial:
-    """The sum of the answers of some partitions.
+    """The sum of the results of some partitions.
 
     Parameters
     ----------
     release : int
-        Number of the question among all that were asked in the fit.
+        Number of the query among all that were asked in the fit.
     counted : frozenset of int
         Partitions that are in the sum.
     answer : ndarray of int64, list of Counter, or None
-        None where no partition is counted.
+        None if no partition is counted.
     behind : dict of int to int
-        Partitions that have not heard of the orders before the question, with the number of
+        Partitions that have not heard of the orders before the query, with the number of
         orders that they know.
 
     Privacy
@@ -45,7 +45,7 @@ def merge(*partials: Partial) -> Partial:
     Raises
     ------
     RuntimeError
-        If a partition would be counted twice, or the sums answer different questions.
+        If a partition would be counted twice, or the sums answer different queries.
     """
     release = partials[0].release
     counted: frozenset[int] = frozenset()
@@ -53,7 +53,7 @@ def merge(*partials: Partial) -> Partial:
     answer: Answer | None = None
     for partial in partials:
         if partial.release != release or counted & partial.counted:
-            raise RuntimeError("Partial sums of different questions or of the same rows met.")
+            raise RuntimeError("Partial sums are of different queries, or of the same rows.")
         counted |= partial.counted
         behind |= partial.behind
         answer = _add(answer, partial.answer)

@@ -1,4 +1,4 @@
-"""What a worker makes of a partition: rows that questions and orders know."""
+"""Reading of a partition on a worker."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ OTHER_ROWS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Part:
-    """One partition as the collections give it.
+    """One partition of the collections.
 
     Parameters
     ----------
     X : array, sparse matrix or DataFrame of shape (n, n_features), or None
-        None where nothing but labels and what goes with them is asked for.
+        None if nothing but labels and what goes with them is asked for.
     y : array-like of shape (n,)
     weight : array-like of shape (n,) or None
     init_score : array-like of shape (n,) or (n, n_outputs), or None
@@ -65,12 +65,12 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Fingerprint:
-    """Keyed hashes of the rows of a partition; they mean nothing to anyone who has not the key.
+    """Keyed hashes of the rows of a partition; meaningless without the key.
 
     Parameters
     ----------
     table : bytes
-        Of features; empty where there is no table.
+        Of features; empty if there is no table.
     beside : bytes
         Of labels, weights, initial scores and users.
     """
@@ -81,14 +81,14 @@ class Fingerprint:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PartFacts:
-    """What the client learns of a partition before anything is released; private.
+    """Facts about a partition that the client has before the first release; private.
 
     Parameters
     ----------
     n_rows : int
     fingerprint : Fingerprint
     columns : ColumnFacts or None
-        None where there are no rows.
+        None if there are no rows.
     lists : dict of int to list
         Categories that the column types of this partition list, where these are assumed public.
     classes : tuple
@@ -118,7 +118,7 @@ class PartFacts:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Site:
-    """Which rows a partition is to hold.
+    """The rows that a partition keeps.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Site:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reader:
-    """How partitions are read; public but for the key.
+    """How partitions are read; public except for the key.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Reader:
     continues : bool
         Whether initial scores are predictions of a model that is continued.
     rows_per_user : int, optional
-        Most rows of a user that take part.
+        Maximum rows of a user that take part.
     user_coins : bytes, optional
         Key of the coins that choose them; all rows take part without it.
     """
@@ -174,7 +174,7 @@ class Reader:
         Raises
         ------
         InvalidParameterError
-            For what is no table of numbers or declared categories, and for unusable labels.
+            If X is not a table of numbers or declared categories, or labels are unusable.
         """
         found = self.fingerprint(part)
         X = unpack(part.X)

@@ -1,4 +1,4 @@
-"""The rows of a partition on their worker: the commands and queries that they receive."""
+"""The rows of a partition on a worker, and the commands and queries that they receive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Order = Callable[[Any], Any]
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DealByKey:
-    """Every row goes to one round of an ensemble by a secret draw, on the worker that has it.
+    """The command to assign each row to one round of an ensemble by a secret draw.
 
     Parameters
     ----------
@@ -71,14 +71,14 @@ class WorkerMessage:
     Parameters
     ----------
     release : int
-        Number of the question.
+        Number of the query.
     first : int
         Number of the first order.
     orders : sequence of Order
         From that one to the last.
     query : SumQuery or CategoryCountQuery
     remembered : bool
-        Whether the question is itself an order, the next one.
+        Whether the query is itself an order, the next one.
     """
 
     release: int
@@ -99,10 +99,10 @@ class WorkerMessage:
 
 
 class Cell:
-    """The rows of a partition, and how many orders they have carried out.
+    """The rows of a partition, and the number of executed commands.
 
-    They may be read again on another worker, or be copied there: whatever becomes of them, they
-    know which orders they have not heard of yet.
+    The number tells which commands are missing after the rows were read again or copied on another
+    worker.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Cell:
             self._rows.threads = Threads(n_threads)
 
     def evaluate(self, message: WorkerMessage) -> Partial:
-        """Carry out what is new among the orders of a message, and answer its question.
+        """Carry out what is new among the orders of a message, and answer its query.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class Cell:
         """
         with self._lock:
             if not self._whole:
-                raise RuntimeError("A partition failed in the middle of an order.")
+                raise RuntimeError("A partition failed during a command.")
             if self.position < message.first:
                 return Partial(
                     release=message.release,

@@ -1,4 +1,4 @@
-"""From what workers say of their partitions to a trained ensemble."""
+"""Fits to partitions on workers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def fit_partitions(
     Raises
     ------
     InvalidParameterError
-        For bad parameters or input, before anything is drawn or charged; and where a partition
+        For invalid parameters or input, before anything is drawn or charged; and where a partition
         holds other rows when it is read again.
     FitFailedError
         When workers were lost too often.
@@ -186,7 +186,7 @@ def _labels(facts: list[PartFacts], task: str) -> np.ndarray:
 
 
 def _check_apart(facts: list[PartFacts]) -> None:
-    """Raise where the rows of a user are in several partitions."""
+    """Raise if the rows of a user are in several partitions."""
     if sum(len(own.users) for own in facts) > len(frozenset().union(*(own.users for own in facts))):
         raise InvalidParameterError(
             "The rows of a user are in several partitions, and rows_per_user chooses among those "

@@ -1,4 +1,4 @@
-"""A store of rows in partitions: orders are kept, and a partition that is lost hears them again."""
+"""A row store in partitions that replays its commands to lost partitions."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ ATTEMPTS = 10
 
 
 class FitFailedError(RuntimeError):
-    """Workers were lost faster than their partitions could be read again.
+    """Workers were lost faster than their partitions could be reloaded.
 
-    What the fit has released stays charged; there is no model.
+    The releases of the fit stay charged; there is no model.
     """
 
 
 class Question:
-    """A question as it is put to partitions, which know some of the orders before it.
+    """A query to partitions that may lack some of the earlier commands.
 
     Parameters
     ----------
@@ -87,10 +87,10 @@ class Question:
 
 
 class PartitionedRows(ABC):
-    """Rows in partitions on workers; it is trusted, so exact sums come to this process.
+    """Rows in partitions on workers; this process is trusted and receives exact sums.
 
-    All orders are kept, the released splits and leaves among them. Whatever partition is read
-    again receives all of them and answers the open question: nothing is released a second time.
+    All commands are kept, including released splits and leaves. A reloaded partition receives all
+    of them and answers the open query, so nothing is released a second time.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class PartitionedRows(ABC):
         return answer
 
     def apply(self, command: str, **given: Any) -> None:
-        """Note a command, which is carried out before the next question is answered."""
+        """Note a command, which is carried out before the next query is answered."""
         coins = given.get("coins")
         if coins is None:
             act = bin_rows if command in BINNING else carry_out
@@ -138,14 +138,14 @@ class PartitionedRows(ABC):
 
     @abstractmethod
     def _round(self, question: Question, waiting: set[int]) -> Partial:
-        """Put a question once to some partitions, and add up what comes back."""
+        """Put a query once to some partitions, and add up what comes back."""
 
     @abstractmethod
     def _find_again(self) -> None:
         """Look where partitions are that did not answer."""
 
     def _ask(self, query: SumQuery | CategoryCountQuery) -> Answer:
-        """Put a question to all partitions, and again to those that were read again since."""
+        """Put a query to all partitions, and again to those that were read again since."""
         question = Question(query, self._numbers(1), self._orders, self._known)
         found: list[Partial] = []
         waiting = set(self._sites)
@@ -167,12 +167,12 @@ class PartitionedRows(ABC):
         )
 
     def _numbers(self, n_questions: int) -> int:
-        """Return the number of the first of some new questions."""
+        """Return the number of the first of some new queries."""
         first, self._release = self._release, self._release + n_questions
         return first
 
     def _complete(self, partial: Partial) -> Answer:
         """Return an answer that has every partition in it; none can be in it twice."""
         if partial.counted != frozenset(self._sites) or partial.answer is None:
-            raise FitFailedError("The fit failed: a sum does not hold all partitions.")
+            raise FitFailedError("The fit failed: a sum lacks some partitions.")
         return partial.answer

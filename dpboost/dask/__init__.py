@@ -1,8 +1,8 @@
-"""Training on more rows than one machine holds, on a Dask cluster.
+"""Training on a Dask cluster, for tables that exceed the memory of one machine.
 
-The estimators are those of ``lightgbm.dask`` by interface, and those of `dpboost` by guarantee:
-workers hold binned partitions, the client holds the gate. With the same ``noise_seed`` a model is
-the same, to the last digit of its text, for any division of the rows, and as in one process.
+The estimators have the interface of ``lightgbm.dask`` and the guarantee of `dpboost`: workers hold
+binned partitions, and the client draws all noise. With the same ``noise_seed`` the model text is
+identical for every partitioning of the rows, and identical to that of one process.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DaskLGBMRegressor = DaskDPBoostRegressor
 
 
 class DaskLGBMRanker(LGBMRanker):
-    """A name of LightGBM that refuses, as ``dpboost.LGBMRanker``."""
+    """Not supported; raises an error, as ``dpboost.LGBMRanker``."""
 
 
 def __getattr__(name: str) -> Any:

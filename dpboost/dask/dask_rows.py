@@ -25,10 +25,10 @@ FAN_IN = 16
 class DaskRows(PartitionedRows):
     """Rows in partitions on Dask workers.
 
-    Before they are binned, rows are read again for each question, by one task a partition, and
-    dropped. Binned rows stay on their workers as `Cell` objects, which are results of Dask tasks:
-    those of a lost worker are computed again by Dask from their partition, and receive all commands
-    again. A question then is one task a worker, and one sum of integers.
+    Before binning, rows are read again for each query, by one task per partition, and dropped.
+    Binned rows remain on their workers as `Cell` objects, which are results of Dask tasks: Dask
+    recomputes those of a lost worker from their partition, and they receive all commands again. A
+    query is then one task per worker, and one sum of integers.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class DaskRows(PartitionedRows):
         self._prefetched = dict(zip(queries, answers, strict=True))
 
     def apply(self, command: str, **given: Any) -> None:
-        """Note a command, which is carried out before the next question is answered."""
+        """Note a command, which is carried out before the next query is answered."""
         super().apply(command, **given)
         if command in BINNING:
             self._hold()
@@ -134,7 +134,7 @@ class DaskRows(PartitionedRows):
         self._groups = groups
 
     def _round(self, question: Question, waiting: set[int]) -> Partial:
-        """Put a question once to each worker that holds some of the partitions."""
+        """Put a query once to each worker that holds some of the partitions."""
         futures = []
         for worker, partitions in self._groups.items():
             own = [partition for partition in partitions if partition in waiting]
@@ -165,6 +165,6 @@ class DaskRows(PartitionedRows):
         except KilledWorker:
             pass
         raise FitFailedError(
-            "The fit failed: a partition was being worked on by each of several workers that "
-            "died. Give workers more memory or partitions fewer rows."
+            "The fit failed: several workers died while they processed one partition. Give "
+            "workers more memory or partitions fewer rows."
         )

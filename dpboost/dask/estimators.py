@@ -1,4 +1,4 @@
-"""Estimators for rows on a Dask cluster: ``lightgbm.dask``'s, with a guarantee."""
+"""Private estimators for Dask collections, with the interface of ``lightgbm.dask``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _CLIENT = """    client : distributed.Client or None, default=None
 
 
 class _DaskEstimator:
-    """What the two estimators share; comes before an estimator of this process in the bases."""
+    """Shared code of the Dask estimators; a base before the estimator of one process."""
 
     client: Client | None
     _local: type
@@ -65,15 +65,15 @@ class _DaskEstimator:
         return self._find_client()
 
     def _find_client(self) -> Client:
-        """Return the client that was given, or Dask's own default."""
+        """Return the given client, or Dask's default."""
         if self.client is None:
             client = None
             with suppress(ValueError):
                 client = default_client()
             if client is None:
                 raise InvalidParameterError(
-                    f"{type(self).__name__} finds no Dask client: make one with "
-                    "distributed.Client(...), or give it as client=..."
+                    f"{type(self).__name__} finds no Dask client: create one with "
+                    "distributed.Client(...), or pass it as client=..."
                 )
             return client
         if not isinstance(self.client, Client):
@@ -91,12 +91,12 @@ class _DaskEstimator:
         return client
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the client out: it is a connection."""
+        """Return the state without the client, which is a connection."""
         parent: Any = super()
         return {**parent.__getstate__(), "client": None}
 
     def to_local(self) -> Any:
-        """Return the same model as an estimator of this process.
+        """Return the model as an estimator of one process.
 
         Returns
         -------
@@ -132,7 +132,7 @@ class _DaskEstimator:
     def _earlier_scores(
         self, earlier: EarlierModel, X: Any, schema: Any, reading: Reading
     ) -> Pieces:
-        """Return the predictions of a model to be continued, partition by partition."""
+        """Return the predictions of a model to continue, by partition."""
         model = dask.delayed(earlier, pure=False, traverse=False)
         return Pieces(
             pieces=[
@@ -142,7 +142,7 @@ class _DaskEstimator:
         )
 
     def _fit(self, rows: GivenRows, options: FitOptions) -> None:
-        """Bring collections for evaluation here, which are public, and train."""
+        """Load the public evaluation collections into this process, and train."""
         if options.claim is not None and options.claim.holdout is not None:
             raise InvalidParameterError(
                 f"The 'holdout' of {type(self).__name__}.fit needs rows in the memory of one "
@@ -184,7 +184,7 @@ class _DaskEstimator:
 
 
 class _DaskClassifier(_DaskEstimator):
-    """Probabilities on top, for the two classifiers."""
+    """Shared code of the two classifiers: probabilities."""
 
     def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
         """Predict class probabilities of collections.
@@ -202,7 +202,7 @@ class _DaskClassifier(_DaskEstimator):
 
 
 class DaskDPBoostRegressor(_DaskEstimator, DPBoostRegressor):
-    """The regressor of `dpboost`, on a cluster."""
+    """Differentially private gradient boosting for regression on a Dask cluster."""
 
     _local = DPBoostRegressor
 
@@ -212,7 +212,7 @@ class DaskDPBoostRegressor(_DaskEstimator, DPBoostRegressor):
 
 
 class DaskDPBoostClassifier(_DaskClassifier, DPBoostClassifier):
-    """The classifier of `dpboost`, on a cluster."""
+    """Differentially private gradient boosting for classification on a Dask cluster."""
 
     _local = DPBoostClassifier
 
@@ -222,7 +222,7 @@ class DaskDPBoostClassifier(_DaskClassifier, DPBoostClassifier):
 
 
 class DaskDPTreeRegressor(_DaskEstimator, DPTreeRegressor):
-    """The tree of numbers of `dpboost`, on a cluster."""
+    """Differentially private regression tree on a Dask cluster."""
 
     _local = DPTreeRegressor
 
@@ -232,7 +232,7 @@ class DaskDPTreeRegressor(_DaskEstimator, DPTreeRegressor):
 
 
 class DaskDPTreeClassifier(_DaskClassifier, DPTreeClassifier):
-    """The tree of classes of `dpboost`, on a cluster."""
+    """Differentially private classification tree on a Dask cluster."""
 
     _local = DPTreeClassifier
 
@@ -255,7 +255,7 @@ class DaskDPTreeClassifier(_DaskClassifier, DPTreeClassifier):
 
 
 def _complete(kind: type, local: type) -> None:
-    """Give an estimator the signature and the documentation of the local one, and a client."""
+    """Set the signature and docstring of the local estimator, with a client."""
     init: Any = kind.__init__
     signature = inspect.signature(local.__init__)
     named = list(signature.parameters.values())

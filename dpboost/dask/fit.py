@@ -1,4 +1,4 @@
-"""From Dask collections to a trained ensemble."""
+"""Fits to Dask collections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks that work with a partition on a Dask worker."""
+"""Dask tasks that read or query a partition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpboost.rows.raw_rows import ClassSizes, ClassTally, MeanAndRows, PresentRo
 
 
 def of_labels(query: SumQuery | CategoryCountQuery) -> bool:
-    """Return whether a question is one of labels and what goes with them, and not of the table."""
+    """Return whether a query is one of labels and what goes with them, and not of the table."""
     if isinstance(query, Magnitudes):
         return query.columns is None
     return isinstance(
@@ -43,7 +43,7 @@ def visit(
     release: int,
     queries: Sequence[SumQuery | CategoryCountQuery],
 ) -> list[Partial]:
-    """Answer questions from the rows as they come, which are dropped again."""
+    """Answer queries from the rows as they come, which are dropped again."""
     rows: Any = reader.read(part, site)
     for order in orders:
         rows = order(rows)
@@ -58,7 +58,7 @@ def visit(
 
 
 def merge_lists(*partials: list[Partial]) -> list[Partial]:
-    """Add up the answers to each of several questions."""
+    """Add up the answers to each of several queries."""
     return [merge(*own) for own in zip(*partials, strict=True)]
 
 
@@ -72,7 +72,7 @@ def hold(part: Part, reader: Reader, site: Site, orders: Sequence[Order]) -> Cel
 
 
 def ask(cells: Sequence[Cell], packed: bytes) -> Partial:
-    """Let the partitions of a worker carry out orders and answer a question, as one sum."""
+    """Let the partitions of a worker carry out orders and answer a query, as one sum."""
     message = WorkerMessage.unpack(packed)
     partials = []
     for cell in cells:

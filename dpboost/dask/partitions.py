@@ -1,4 +1,4 @@
-"""Dask collections as partitions that belong together."""
+"""Alignment of the partitions of Dask collections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpboost.dask.partition_tasks import gather
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pieces:
-    """One piece for each partition that a fit has made itself.
+    """One array for each partition that a fit has created.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Predictions of collections, partition by partition."""
+"""Prediction of Dask collections by partition."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The private rows: one view of every kind of table, its labels and its bins.
+"""Private rows: one view of all kinds of tables, labels and bins.
 
-Everything here stays on the private side. What is public about a table is its column names,
-its column types (with the category lists of pandas' categorical columns) and what a `Schema`
-declares; error messages speak of nothing else.
+All data here is private. The public metadata of a table are its column names, its column types
+(with the categories of pandas' categorical columns) and the declarations of a `Schema`; error
+messages contain nothing else.
 """

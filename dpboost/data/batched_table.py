@@ -1,4 +1,4 @@
-"""Private rows that are read batch by batch, each time they are asked for."""
+"""Private rows that are read in batches on each access."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpboost.schema import ResolvedSchema, Schema
 
 
 class BatchedTable(Table):
-    """A table whose rows are read again by every method.
+    """A table whose methods read the rows again.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class BatchedTable(Table):
 
 
 class BinnedTable(Table):
-    """Rows of which nothing but the bins was kept.
+    """Rows of which only the bins are kept.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows that come in batches, and are never all in memory."""
+"""Rows in batches, which are never all in memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ READ_ONCE = (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Batch:
-    """Some rows: a table of a usual kind, and what came with it.
+    """Some rows: a table of a supported kind, with its labels and weights.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def _parts(source: Any, names: list[str] | None) -> Iterator[Any]:
 
 
 def _join(parts: tuple[Any, ...], what: str) -> Any:
-    """Put arrays one behind the other; None where there are none."""
+    """Put arrays one behind the other; None if there are none."""
     missing = [part is None for part in parts]
     if all(missing):
         return None
@@ -337,7 +337,7 @@ def _no_rows() -> InvalidParameterError:
 
 
 class SameRows:
-    """Compares each pass through a source of rows with those before it.
+    """Check that each pass through a row source returns the same rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The public map from raw values to bins, and back from bins to thresholds."""
+"""The public map from raw values to bins, and from bins to thresholds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _VALUES_A_THREAD = 1 << 15
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Binner:
-    """How every feature is cut into bins.
+    """The bins of every feature.
 
     Feature ``f`` has ``n_bins[f]`` value bins, at most 255, and after them one bin for missing
     values, which a nominal feature also uses for categories without a bin. Values up to
@@ -153,7 +153,7 @@ class Binner:
         Parameters
         ----------
         schema : ResolvedSchema
-            Declared knowledge by position; made by ``Schema.resolve(feature_names)``.
+            Declared knowledge by position; created by ``Schema.resolve(feature_names)``.
         n_bins : int
             Value bins of a feature with bounds, or with nothing known; 2 to 255.
         bounds : dict of int to (lower, upper), optional
@@ -368,7 +368,7 @@ class Binner:
         return [bins.feature_info for bins in self.features]
 
     def pandas_categories(self) -> list[list[Any]] | None:
-        """Return the lists for LightGBM's line ``pandas_categorical``; None where there are none.
+        """Return the lists for LightGBM's line ``pandas_categorical``; None if there are none.
 
         One list for every categorical column of a DataFrame that `conform` returns, in order.
         """

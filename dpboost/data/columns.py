@@ -1,4 +1,4 @@
-"""Columns, arrays and other libraries' tables as the checked numbers that LightGBM sees."""
+"""Conversion of columns, arrays and other libraries' tables to checked numbers as in LightGBM."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _no_numbers() -> InvalidParameterError:
     """Build the error for text and objects, which names no cell."""
     return InvalidParameterError(
         worded("The cells of the 'X' argument", "The cells of the file")
-        + " must be numbers or missing, but there is a string or another object that is no "
+        + " must be numbers or missing, but there is a string or another object that is not a "
         "number. "
         + worded(
             "A DataFrame may hold text in columns whose categories are declared in "
@@ -78,7 +78,7 @@ def _no_numbers() -> InvalidParameterError:
 
 
 def object_number(value: Any) -> float | None:
-    """Return a Python object as a float, or None where it is no number."""
+    """Return a Python object as a float, or None if it is no number."""
     if value is None or type(value).__name__ == "NAType":
         return math.nan
     if isinstance(value, (str, bytes, bytearray)):
@@ -211,20 +211,20 @@ def numeric_column(column: Any, name: str) -> NDArray[Any]:
 
 
 def text_cure(name: str) -> str:
-    """Return what helps a column of text of which nothing is declared, or several of them.
+    """Return the remedy for undeclared text columns.
 
     Parameters
     ----------
     name : str
-        That of the first one.
+        Name of the first one.
     """
     return worded(
-        f"declare its values, Schema(categories={{{name!r}: [...]}}); or None in the place of the "
-        "list, and they are learned with part of the budget where delta > 0; or make it numeric; "
-        "or leave it out. dpboost.schema_template(X, 'dictionary.csv') writes a data dictionary "
-        "in which a column gets the type 'category' or the role 'ignore'; pass its path as schema",
-        "give it the type 'category' in the data dictionary, and without values they are learned "
-        "with part of the budget where delta > 0; or the role 'ignore'",
+        f"declare its values, Schema(categories={{{name!r}: [...]}}); or pass None instead of the "
+        "list to estimate them with part of the budget, if delta > 0; or make it numeric; or leave "
+        "it out. dpboost.schema_template(X, 'dictionary.csv') writes a data dictionary in which a "
+        "column gets the type 'category' or the role 'ignore'; pass its path as schema",
+        "give it the type 'category' in the data dictionary (values that are not listed are "
+        "estimated with part of the budget, if delta > 0), or the role 'ignore'",
     )
 
 
@@ -451,8 +451,8 @@ def sequence_slices(sequence: Any, size: int) -> Iterator[NDArray[Any]]:
             raise _other_parts()
         if len(rows) != asked.stop - asked.start:
             raise InvalidParameterError(
-                f"The sequence X, of type {type(sequence).__name__}, returns more or fewer rows "
-                "for a slice than were asked for: give as many as the slice and len() say."
+                f"The sequence X, of type {type(sequence).__name__}, returns a wrong number of "
+                "rows for a slice: return as many rows as the slice and len() state."
             )
         yield rows
 
@@ -469,8 +469,8 @@ def _dataset_rows(dataset: Any) -> Any:
         return np.asarray(rows)[used]
     if data is None:
         raise InvalidParameterError(
-            "The lightgbm.Dataset has freed its raw data, which private training reads: make it "
-            "with free_raw_data=False, or do not construct it before."
+            "The lightgbm.Dataset has freed its raw data, which private training needs: create "
+            "it with free_raw_data=False, or do not construct it before."
         )
     if isinstance(data, (str, os.PathLike)):
         raise InvalidParameterError(
@@ -529,8 +529,8 @@ def _from_capsule(X: Any) -> Any:
         table = read(X)
     if table is None:
         raise InvalidParameterError(
-            f"Expected 2D array: what an object of type {type(X).__name__} gives to Arrow is no "
-            "table of columns. Pass a pyarrow.Table."
+            f"Expected 2D array: an object of type {type(X).__name__} does not export a table "
+            "of columns to Arrow. Pass a pyarrow.Table."
         )
     return _from_arrow(table)
 
@@ -545,8 +545,8 @@ def _from_arrow(X: Any) -> Any:
         )
     if not isinstance(X, (pa.Table, pa.RecordBatch)):
         raise InvalidParameterError(
-            f"The 'X' argument must be a table; pyarrow's {type(X).__name__} is none that is read "
-            "here: pass a pyarrow.Table."
+            f"The 'X' argument must be a table; pyarrow's {type(X).__name__} is not supported: "
+            "pass a pyarrow.Table."
         )
     pd = _pandas("pyarrow")
     columns = {}
@@ -613,7 +613,7 @@ def _from_polars(X: Any) -> Any:
 
     if isinstance(X, pl.LazyFrame):
         raise InvalidParameterError(
-            "The 'X' argument is a polars LazyFrame, which holds no rows yet: pass X.collect()."
+            "The 'X' argument is a polars LazyFrame, which has no rows yet: pass X.collect()."
         )
     if isinstance(X, pl.Series):
         raise InvalidParameterError(

@@ -1,4 +1,4 @@
-"""Tables for prediction, so that stock LightGBM reads the same numbers as the bins."""
+"""Conversion of tables for prediction, so that LightGBM reads the same numbers as the binner."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def conform(X: Any, binner: Binner) -> Any:
     Raises
     ------
     InvalidParameterError
-        For what is no table of numbers or known categories.
+        For an input that is not a table of numbers or known categories.
 
     Notes
     -----
@@ -58,7 +58,7 @@ def conform(X: Any, binner: Binner) -> Any:
     """
     if is_dataset(X):
         raise InvalidParameterError(
-            "A lightgbm.Dataset cannot be predicted: pass its rows, as with LightGBM."
+            "A lightgbm.Dataset cannot be predicted: pass its rows, as in LightGBM."
         )
     X = unpack(X)
     if is_frame(X):
@@ -101,9 +101,9 @@ def as_numbers(X: Any) -> Any:
     ]
     if unread:
         raise InvalidParameterError(
-            f"The columns {', '.join(map(repr, unread))} of X hold text, dates or objects, which "
-            "Booster.predict does not read: predict by the estimator, which knows the schema; or "
-            "make text categorical by X[column].astype('category'), and the rest numbers."
+            f"The columns {', '.join(map(repr, unread))} of X contain text, dates or objects, "
+            "which Booster.predict does not read: predict with the estimator, which knows the "
+            "schema; or convert text by X[column].astype('category'), and the rest to numbers."
         )
     return X
 

@@ -1,7 +1,7 @@
-"""From a table, and what is declared of it, to features, labels and users.
+"""Features, labels and users of a table by its declarations.
 
-One route for the command line and for Python: which columns are features, whose row each one is,
-and which cells are numbers says the data dictionary, never the cells.
+The command line and Python share this code. The data dictionary, never the cells, determines the
+features, the users, and which cells are numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpboost.schema.declared_types import label_column, typed
 
 @dataclass(frozen=True, kw_only=True)
 class Interface:
-    """What messages call the things that a user gives.
+    """Names of arguments in messages.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ PYTHON = Interface(
 
 
 class DeclaredRows(NamedTuple):
-    """A table by what is declared of it.
+    """A table, split by its declarations.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class DeclaredRows(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """What is publicly known about a table, and what its columns are for.
+    """Public declarations of a table, and the roles of its columns.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Declaration:
         return label_column(table[self._column(self.target, table)], self.schema.classes, task)
 
     def users(self, table: Any) -> Any:
-        """Return the user of each row, None where no column says it; or raise as `rows`."""
+        """Return the user of each row, None if no column says it; or raise as `rows`."""
         # In Python a table without the column protects rows, or comes with user_ids.
         if self.user is None or not (self.interface.all_text or self.user in table.columns):
             return None
@@ -252,7 +252,7 @@ class Declaration:
 
     @property
     def _table(self) -> str:
-        """The table, at the begin of a sentence."""
+        """The table, at the beginning of a sentence."""
         return self.interface.table[:1].upper() + self.interface.table[1:]
 
     def _column(self, name: str | None, table: Any) -> str:
@@ -260,8 +260,8 @@ class Declaration:
         words = self.interface
         if name is None:
             raise InvalidParameterError(
-                f"The target column is missing: {words.target}, or give a line of the data "
-                "dictionary the role 'target'."
+                f"The target column is missing: {words.target}, or set the role 'target' in a "
+                "line of the data dictionary."
             )
         if name not in table.columns:
             raise InvalidParameterError(
@@ -271,15 +271,15 @@ class Declaration:
         return name
 
     def _problems(self, names: Sequence[str], undeclared: Sequence[str]) -> list[str]:
-        """Return what has to be fixed before table and declaration fit: a line a column."""
+        """Return the mismatches of table and declaration, one line per column."""
         words, lines = self.interface, []
         if self.dictionary is None:
             if undeclared:
                 lines = [
-                    f"The schema declares no type of {', '.join(undeclared)}, and one row could "
-                    "change a type that is read off the cells. Declare the columns: a type in the "
-                    "data dictionary is enough for numbers and for categories "
-                    f"({words.template} writes one to fill in)."
+                    f"The schema declares no type for {', '.join(undeclared)}, and one row could "
+                    "change a type that is inferred from the cells. Declare the columns: a type in "
+                    "the data dictionary is enough for numbers and for categories "
+                    f"({words.template} writes a template)."
                 ]
         else:
             types = {entry.name: entry.type for entry in self.dictionary.entries}
@@ -291,7 +291,7 @@ class Declaration:
             ]
             for name in undeclared:
                 what = "is text" if types[name] == "text" or not words.all_text else "has no type"
-                cures = "its type 'category' (without values they are learned privately), or its "
+                cures = "its type 'category' (without values they are estimated privately), or its "
                 lines.append(f"  {name}: {what}; make {cures}role 'ignore' or 'user'")
             if lines:
                 head = f"The data dictionary and {words.table} do not match:"
@@ -313,7 +313,7 @@ def frame_of(X: Any) -> Any:
 
 
 class DeclaredColumns:
-    """What a model knows of the columns of its tables by a data dictionary."""
+    """Mixin for models that know their columns from a data dictionary."""
 
     # That of the fit, where the schema was a data dictionary.
     _declaration: Declaration | None = None

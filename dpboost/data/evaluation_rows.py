@@ -1,4 +1,4 @@
-"""Rows given for evaluation, and whether they are those of the training; no cell is read."""
+"""Evaluation rows, and whether they are the training rows; reads no cell."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ def fine_cells(bins: AffineBins, *, whole: bool) -> AffineBins:
 
 @dataclass(frozen=True, kw_only=True)
 class Zoom:
-    """Some cells of a feature, each cut into finer ones.
+    """Some cells of a feature, each divided into finer ones.
 
     Parameters
     ----------
@@ -468,7 +468,7 @@ def bins_from_dict(mapping: Mapping[str, Any]) -> FeatureBins:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KernelMaps:
-    """The arrays that `dpboost._kernels.binning` reads, one entry a feature."""
+    """The arrays that `dpboost._kernels.binning` reads, one entry per feature."""
 
     search: NDArray[np.uint8]
     lower: NDArray[np.float64]

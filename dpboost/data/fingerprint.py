@@ -1,4 +1,4 @@
-"""Keyed hashes of rows, by which rows that are read again are known to be the same."""
+"""Keyed hashes of rows, to detect changes when rows are read again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def new_key() -> bytes:
 
 
 class RowHash:
-    """A hash of rows, which may come in parts: where they are divided makes no difference."""
+    """A hash of rows, independent of their division into parts."""
 
     def __init__(self, key: bytes) -> None:
         self._hash = hmac.new(key, digestmod="sha256")

@@ -1,4 +1,4 @@
-"""Labels of the private rows, checked without telling about them."""
+"""Checks of private labels that do not reveal them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse tables by column: what is stored of them, as numbers and as bins."""
+"""Sparse tables: their stored cells, as numbers and as bins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpboost._kernels import csr_to_columns, histogram
 
 
 class RowIndex:
-    """The columns of the stored cells, row by row.
+    """The columns of the stored cells by row.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ _PIECES = 4
 class StoredRows:
     """The stored cells of a sparse table by row; all others are zero.
 
-    Nothing is copied before it is asked for.
+    Data is copied on first access.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One private view of the rows, whatever kind of table they come in, and its public columns."""
+"""A private view of the rows of any kind of table, and its public columns."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ LARGEST_ZERO = float(np.float32(1e-35))
 
 
 class Table:
-    """The private rows. Made by `read_table`.
+    """Private rows; created by `read_table`.
 
-    Nothing about a cell or the number of rows is shown by ``repr``; a table has no length,
-    cannot be pickled or iterated over.
+    ``repr`` shows no cell and no number of rows; a table has no length and cannot be pickled or
+    iterated over.
 
     Attributes
     ----------
@@ -540,7 +540,7 @@ def column_names(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnFacts:
-    """Names and kinds of columns, public by assumption; the same for all sites of rows.
+    """Names and kinds of columns, public by assumption; equal for all parties.
 
     Parameters
     ----------

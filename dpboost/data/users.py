@@ -1,9 +1,9 @@
-"""Rows that belong to one person: at most so many of each take part, by secret random assignment.
+"""Bound on the rows of each user that take part, by secret random assignment.
 
 Privacy
 -------
-Each row draws a coin, and of each user the rows with the smallest coins take part: a uniform
-sample whose coins look at no cell. Adding or removing all rows of one user adds or removes at
+Each row draws a random number, independently of its cells; the rows with the smallest numbers of
+each user take part: a uniform sample. Adding or removing all rows of one user adds or removes at
 most ``rows_per_user`` rows of the sample and changes no other, so a mechanism that is private
 for that many rows is private for the user. Proof: docs/proofs/users.md.
 """
@@ -76,7 +76,7 @@ def sample_rows(
     ----------
     users : ndarray of shape (n_rows,), int64
     rows_per_user : int
-        Most rows of a user.
+        Maximum rows of a user.
     coins : ndarray of shape (n_rows,), uint64
         Secret words of ``RowCoins``.
 
@@ -128,7 +128,7 @@ def earliest_rows(users: NDArray[np.int64], rows_per_user: int) -> NDArray[np.in
     ----------
     users : ndarray of shape (n_rows,), int64
     rows_per_user : int
-        Most rows of a user.
+        Maximum rows of a user.
 
     Returns
     -------

@@ -1,1 +1,1 @@
-"""What the estimators share: parameters, fit arguments, docstrings."""
+"""The estimators, and their shared parameters, fit arguments and docstrings."""

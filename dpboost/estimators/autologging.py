@@ -1,10 +1,10 @@
-"""MLflow's autologging, where a script has switched it on for LightGBM.
+"""Support for MLflow's LightGBM autologging.
 
-MLflow looks at LightGBM's own ``train`` and ``fit`` alone, so that ours tell it themselves.
+MLflow patches only LightGBM's ``train`` and ``fit``, so DPBoost's versions log to it themselves.
 
 Privacy
 -------
-What is logged are parameters, results on evaluation rows, importances, the model and its report:
+Parameters, results on evaluation rows, importances, the model and its report are logged; all are
 public or released.
 """
 

@@ -1,4 +1,4 @@
-"""What the estimators share: a private fit, and the attributes that LightGBM's tools look for."""
+"""Shared code of the estimators: private fits, and the attributes that LightGBM's tools use."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class PrivateEstimator(
     PrivateScore, ModelPage, ExplainedModel, StockModel, LightGBMAttributes, BaseEstimator
 ):
-    """What the two estimators share; comes before LightGBM's class in the bases."""
+    """Shared code of the two estimators; a base before LightGBM's class."""
 
     _task: str
     # Where the fit is one of several under one budget: its share, and how many there are.
@@ -207,10 +207,10 @@ class PrivateEstimator(
             its row.
         init_score : array-like of shape (n_rows,) or (n_rows, n_classes), optional
             Private raw scores at which training begins, instead of the released start value. As in
-            LightGBM, they are not part of the model. The user promises that each is a function of
-            its own row and of public or released numbers.
+            LightGBM, they are not part of the model. The user must ensure that each is a function
+            of its own row and of public or released numbers.
         eval_set : list of (X, y), optional
-            Rows on which each round is evaluated. Training rows among them are skipped: see
+            Public rows on which each round is evaluated. Training rows are skipped: see
             :class:`dpboost.SkippedRowsWarning`.
         eval_names : list of str, optional
             Their names; ``valid_0``, ``valid_1``, ... by default.
@@ -226,7 +226,7 @@ class PrivateEstimator(
         callbacks : list of callable, optional
             LightGBM's callbacks: see :mod:`dpboost.callback`.
         eval_X, eval_y : optional
-            Another way to give ``eval_set``: one table and its labels, or tuples of them.
+            Alternative to ``eval_set``: one table and its labels, or tuples of them.
         init_model : estimator, Booster, str or path, optional
             A released model to continue: its trees are kept, and training begins at its
             predictions. The report adds up the budgets of both fits; a ``Budget`` to which both
@@ -238,7 +238,7 @@ class PrivateEstimator(
             Budget whose ledger records the fit; it replaces ``epsilon`` and ``delta``. Inside
             ``with Budget(...)`` that budget by default.
         fraction : float or Fraction, optional
-            Fraction of the budget that the fit takes, in (0, 1], in the accountant's unit. Unspent
+            Fraction of the budget for the fit, in (0, 1], in the accountant's unit. Unspent
             budget is not returned, unless held-out rows stop the fit early.
         holdout : float or Fraction, optional
             Expected share of rows, or of users where these are protected, that a secret random
@@ -250,8 +250,8 @@ class PrivateEstimator(
         conformal : float, optional
             Share of new rows that :meth:`predict_interval` or :meth:`predict_set` covers, at least
             0.5. A secret random assignment then holds out three tenths of the rows, or of the
-            users. They are not used in training, so that the quantile of their errors has the
-            whole budget, as training has.
+            users. They are not used in training, so the quantile of their errors and the training
+            each use the whole budget.
 
         Returns
         -------
@@ -261,9 +261,9 @@ class PrivateEstimator(
         Raises
         ------
         InvalidParameterError
-            For bad parameters or shapes, before anything is drawn or charged.
+            For invalid parameters or shapes, before anything is drawn or charged.
         BudgetExceededError
-            If less is left of the budget; nothing is drawn or charged.
+            If too little of the budget remains; nothing is drawn or charged.
 
         Warns
         -----
@@ -338,7 +338,7 @@ class PrivateEstimator(
             self._set_objective(request.objective.function)
 
     def _asked(self, options: FitOptions) -> Asked:
-        """Check the parameters; no row is looked at."""
+        """Check the parameters; reads no rows."""
         owner = type(self).__name__
         resolved = self._resolved(owner)
         parameters = resolved.arguments
@@ -434,14 +434,14 @@ class PrivateEstimator(
         }
         if self._task == "classification" and callable(self.objective):
             raise InvalidParameterError(
-                f"The 'conformal' parameter of {owner}.fit does not go with a function as "
-                "objective: sets of classes need probabilities, and it gives raw scores."
+                f"The 'conformal' parameter of {owner}.fit does not support a function as "
+                "objective: sets of classes need probabilities, but it returns raw scores."
             )
         for name, there in given.items():
             if there:
                 raise InvalidParameterError(
-                    f"The 'conformal' parameter of {owner}.fit does not go with {name}: held-out "
-                    "rows must be unknown to the model. Leave one of the two out."
+                    f"The 'conformal' parameter of {owner}.fit does not support {name}: held-out "
+                    "rows must not affect the model. Omit one of the two."
                 )
         return level
 
@@ -500,7 +500,7 @@ class PrivateEstimator(
         vars(booster).update(evaluator.attributes if evaluator else {})
 
     def _own_table(self, X: Any, options: dict[str, Any]) -> Table | None:
-        """Return the rows of a prediction of all trees, None where LightGBM predicts.
+        """Return the rows of a prediction of all trees, None if LightGBM predicts.
 
         LightGBM goes through all trees row by row, which a cache of a large model cannot follow.
         The kernel of the ensemble goes tree by tree and returns the same doubles.
@@ -525,17 +525,17 @@ class PrivateEstimator(
 def _as_many_as_needed(given: Given) -> tuple[Given, int | None]:
     """Leave rounds and steps to the recipe where they are more than it needs; with the most.
 
-    Who asks LightGBM for thousands of rounds and stops it early asks for as many as are needed. The
-    noise of a round is that of all that are planned, whether or not they come.
+    Thousands of rounds with early stopping mean as many rounds as are needed. The noise of a round
+    depends on the number of planned rounds, even if training stops early.
     """
     rounds = given.get("n_estimators")
     if not isinstance(rounds, (int, np.integer)) or rounds <= MANY_ROUNDS or "preset" in given:
         return given, None
     rate = given.get("learning_rate")
-    steps = "" if rate is None else f", and its steps for learning_rate={rate!r}"
+    steps = "" if rate is None else f", and its rate instead of learning_rate={rate!r}"
     warn_user(
-        f"n_estimators={rounds!r} with early stopping asks for as many rounds as are needed: the "
-        f"rounds of the recipe are planned{steps}, as noise is divided among all that are planned.",
+        f"n_estimators={rounds!r} with early stopping means as many rounds as needed: the number "
+        f"of the recipe is used{steps}, because the budget is divided among all planned rounds.",
         ParameterWarning,
     )
     left = {name: given[name] for name in given if name not in ("n_estimators", "learning_rate")}
@@ -543,7 +543,7 @@ def _as_many_as_needed(given: Given) -> tuple[Given, int | None]:
 
 
 def _refuse_for_several(options: FitOptions, owner: str) -> None:
-    """Raise for what needs one number a row where several quantiles are learned."""
+    """Raise for options that need one number per row if there are several quantiles."""
     asked = {
         "conformal": options.conformal is not None,
         "eval_set": options.eval_set is not None or options.eval_X is not None,
@@ -551,8 +551,8 @@ def _refuse_for_several(options: FitOptions, owner: str) -> None:
     for name, there in asked.items():
         if there:
             raise InvalidParameterError(
-                f"The {name!r} parameter of {owner}.fit needs one prediction a row, and several "
-                "quantiles are asked for: give one alpha, or leave it out."
+                f"The {name!r} parameter of {owner}.fit needs one prediction per row, but several "
+                "quantiles are requested: pass one alpha, or omit the parameter."
             )
 
 

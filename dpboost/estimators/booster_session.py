@@ -1,4 +1,4 @@
-"""``Booster(params, train_set)``: it receives its rounds one by one, and trains them together."""
+"""``Booster(params, train_set)``: rounds are requested one by one and trained together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OF_A_MODEL = ("_handle", "_network", "pandas_categorical")
 
 
 class _Rates:
-    """A callback that sets the learning rate of the rounds that have one of their own."""
+    """A callback that sets the learning rate of individual rounds."""
 
     before_iteration, order = True, 10
 
@@ -41,12 +41,12 @@ class _Rates:
 
 
 class BoosterSession(KeptBooster, trains=True):
-    """A Booster of a training set, whose rounds are added one by one.
+    """A Booster of a training set with single-round updates.
 
-    ``update`` announces one more round and trains nothing. All rounds are trained together, once,
-    at the first use of the model, so that there is one charge. Predictions and the model text use
-    the announced rounds. A metric trains ``num_iterations`` rounds, or LightGBM's 100 if only one
-    was announced, since more follow; each ``update`` then shows one more.
+    ``update`` requests one more round and trains nothing. All rounds are trained together at the
+    first use of the model, with one charge. Predictions and the model text use the requested
+    rounds. A metric trains ``num_iterations`` rounds, or LightGBM's default of 100 if only one was
+    requested, because more are expected; each ``update`` then makes one more round visible.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class BoosterSession(KeptBooster, trains=True):
             )
         if fraction is None and is_open(train_set):
             raise RefusedError(
-                "Booster(params, train_set) names no fraction of the budget that is open: give "
+                "Booster(params, train_set) has no fraction of the open budget: pass "
                 "Booster(params, train_set, fraction=...)."
             )
         if fraction is not None and budget is None:
@@ -119,11 +119,11 @@ class BoosterSession(KeptBooster, trains=True):
         return bool(vars(self).get("_trained", True))
 
     def _ready(self, *, planned: bool = False) -> None:
-        """Train the announced rounds, or all that are planned, unless they are trained."""
+        """Train the requested rounds, or all planned ones, unless they are trained."""
         if self._is_ready():
             return
         if not self._told:
-            raise RefusedError("This Booster has no round yet: call its update() first.")
+            raise RefusedError("This Booster has no rounds yet: call update() first.")
         n_told = len(self._told)
         if planned:
             self._told += [self._rate] * (self._n_planned() - n_told)
@@ -148,15 +148,15 @@ class BoosterSession(KeptBooster, trains=True):
         if len(self._told) > n_told:
             warn_user(
                 f"Metrics between rounds: {len(self._told)} rounds are trained together now, and "
-                "update() shows one more of them. Give num_iterations=..., as many as you mean: "
-                "noise is divided among all, and those that are not shown are charged too.",
+                "each update() shows one more. Set num_iterations=... to the number you need: the "
+                "budget is divided among all rounds, and hidden rounds are charged too.",
                 ParameterWarning,
             )
             self._whole, self._text = self._kept("update"), self.model_to_string(num_iteration=-1)
             self._show_rounds(n_told)
 
     def _n_planned(self) -> int:
-        """Return how many rounds there are to be where metrics come between them."""
+        """Return the number of planned rounds if metrics are evaluated between rounds."""
         given = value_of(read_text({**(self._rows.params or {}), **self.params}), "num_iterations")
         n_told = len(self._told)
         if not isinstance(given, int):
@@ -205,8 +205,8 @@ class BoosterSession(KeptBooster, trains=True):
         """
         if train_set is not None and train_set is not self._rows:
             raise RefusedError(
-                "The 'train_set' of Booster.update cannot be other rows: each table is charged. "
-                "Give the model as init_model to dpboost.train with them."
+                "The 'train_set' of Booster.update must be the same rows: each table is charged. "
+                "For other rows pass the model as init_model to dpboost.train."
             )
         if self._told and fobj is not self._function:
             raise RefusedError(
@@ -220,17 +220,17 @@ class BoosterSession(KeptBooster, trains=True):
         n_rounds = self.current_iteration() + 1
         if self._whole is None or n_rounds > len(self._told):
             raise RefusedError(
-                f"Booster.update cannot add a round: the {self.current_iteration()} before are "
-                "trained since something looked at the model, and their noise was divided among "
-                "so many. Add all rounds first; with metrics between them, give num_iterations=... "
-                "to the parameters. To go on at a cost of its own, give the model as init_model to "
+                f"Booster.update cannot add a round: {self.current_iteration()} rounds were "
+                "trained when the model was first used, and the budget was divided among them. Add "
+                "all rounds first; for metrics between rounds set num_iterations=... in the "
+                "parameters. To continue with a separate charge, pass the model as init_model to "
                 "dpboost.train."
             )
         self._show_rounds(n_rounds)
         return False
 
     def rollback_one_iter(self) -> BoosterSession:  # type: ignore[override]
-        """Leave the last round out; one that is trained was charged, and stays so.
+        """Remove the last round; a trained round stays charged.
 
         Returns
         -------
@@ -244,7 +244,7 @@ class BoosterSession(KeptBooster, trains=True):
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> BoosterSession:  # type: ignore[override]
-        """Set parameters: the learning rate of the rounds to come, others of all rounds.
+        """Set parameters: the learning rate of the next rounds, others for all rounds.
 
         Parameters
         ----------
@@ -272,9 +272,9 @@ class BoosterSession(KeptBooster, trains=True):
         unknown = check_reset(params)
         if self._is_ready():
             warn_user(
-                f"reset_parameter({', '.join(map(str, params))}) has no effect: the rounds that "
-                "follow are trained, since metrics were asked for between them. Reset before the "
-                "first metric, or by callbacks of dpboost.train.",
+                f"reset_parameter({', '.join(map(str, params))}) has no effect: the next rounds "
+                "are already trained, because metrics were requested between them. Reset before "
+                "the first metric, or by callbacks of dpboost.train.",
                 ResetWarning,
             )
             return self
@@ -291,8 +291,8 @@ class BoosterSession(KeptBooster, trains=True):
                 continue
             if self._told:
                 warn_user(
-                    f"reset_parameter({name}={value!r}) is for all rounds, those before it "
-                    "included: they are trained together.",
+                    f"reset_parameter({name}={value!r}) applies to all rounds, including earlier "
+                    "ones: they are trained together.",
                     ResetWarning,
                 )
             same = {n for n in self.params if canonical_names().get(n) == canonical}
@@ -304,20 +304,20 @@ class BoosterSession(KeptBooster, trains=True):
         return int(super().current_iteration()) if self._is_ready() else len(self._told)
 
     def feature_importance(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the importance of each feature, as every Booster."""
+        """Return the importance of each feature."""
         self._ready()
         return super().feature_importance(*args, **kwargs)
 
     def add_valid(self, data: lightgbm.Dataset, name: str) -> BoosterSession:  # type: ignore[override]
-        """Add rows that anyone may see, with labels."""
+        """Add public rows with labels."""
         if self._is_ready():
             super().add_valid(data, name)
             return self
         check_dataset(data, "add_valid")
         if is_training_set(data, self._rows):
             raise RefusedError(
-                "Booster.add_valid does not take the training set: a metric of private rows is a "
-                "query of its own. eval_train() has nan for them."
+                "Booster.add_valid does not accept the training set: a metric of private rows is a "
+                "separate query. eval_train() returns nan for it."
             )
         self._sets.append(data)
         self.name_valid_sets.append(name)

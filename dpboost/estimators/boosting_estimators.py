@@ -1,4 +1,4 @@
-"""Estimators that replace LightGBM's: same names, same models, and a guarantee."""
+"""Private boosting estimators with the interface of LightGBM's."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 
 
 class LGBMModel(PrivateEstimator, lightgbm.LGBMModel):
-    """What the two estimators have in common, for ``isinstance``; it cannot be made by itself."""
+    """Common base of the two estimators, for ``isinstance``; cannot be instantiated."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RefusedError(
-            "LGBMModel leaves open whether labels are numbers or classes, and whether their "
-            "bounds or their names are public: use LGBMRegressor or LGBMClassifier."
+            "LGBMModel does not determine whether labels are numbers or classes, and which of "
+            "their metadata are public: use LGBMRegressor or LGBMClassifier."
         )
 
 
 class LGBMRanker:
-    """A name of LightGBM that refuses: rankings have no private training.
+    """Not supported; raises an error, because there is no private training of rankings.
 
     Raises
     ------
@@ -44,16 +44,16 @@ class LGBMRanker:
 
     Privacy
     -------
-    The gradient of a row in a ranking depends on the other rows of its query, so one row can move
-    all of them and no bound of its part exists.
+    The gradient of a row in a ranking depends on the other rows of its query, so one row can change
+    all of them, and its contribution has no bound.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RefusedError(
             f"{type(self).__name__} is not available: gradients of rankings mix the rows of a "
-            "query, so that no bound of one row's part exists. Rank pointwise: fit LGBMRegressor "
+            "query, so the contribution of one row has no bound. Rank pointwise: fit LGBMRegressor "
             "to the relevance of single rows with Schema(label_bounds=...), or LGBMClassifier to "
-            "clicks, and sort the rows of each query by what it predicts."
+            "clicks, and sort the rows of each query by the prediction."
         )
 
     def fit(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -68,8 +68,8 @@ class LGBMRanker:
 class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
     """Differentially private gradient boosting for regression.
 
-    Replaces ``lightgbm.LGBMRegressor``: LightGBM's losses on labels inside public bounds, and a
-    fitted model that is a LightGBM model.
+    Drop-in replacement for ``lightgbm.LGBMRegressor``, with LightGBM's losses on labels inside
+    public bounds. The fitted model is a LightGBM model.
 
     Notes
     -----
@@ -79,17 +79,17 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
     * ``regression`` (the default): half-width of the label bounds, times ``gradient_clip``;
     * ``regression_l1``, ``huber``, ``fair``, ``quantile``: 1, ``alpha``, ``fair_c`` and the larger
       of ``alpha`` and ``1 - alpha`` by their own formulas (``losses.RobustLoss``). The first and
-      the last also release where labels lie inside their bounds, for 1 to 5 % of the budget;
-      ``schema_`` then has that range. Several quantiles are learned at once on trees of one
-      structure and from one budget: the bound of a row is that of all of them together;
-    * ``mape``: as ``regression_l1``, of rows that weigh ``m / max(m, |label|)``, where ``m`` is the
-      smallest size of a label between the bounds, and at least 1. Bounds far from zero keep rows of
-      large labels from being hidden by noise that is made for small ones;
+      the last also release an estimate of the label range, for 1 to 5 % of the budget;
+      ``schema_`` then has that range. Several quantiles are fitted jointly, with common tree
+      structures and one budget: the bound of a row is that of all of them together;
+    * ``mape``: as ``regression_l1``, with row weights ``m / max(m, |label|)``, where ``m`` is the
+      smallest absolute label between the bounds, and at least 1. With bounds far from zero, rows
+      with large labels are not hidden by noise that is scaled for small ones;
     * ``cross_entropy``, ``binary``: 1, as label and prediction are between 0 and 1;
     * ``poisson``, ``gamma``, ``tweedie``: raw scores are clipped for gradients as well, to the
       logarithms of the label bounds; the bounds and their reasons are in ``losses.LogLinkLoss``.
-      Labels must be positive for ``gamma`` and not negative for the others; what is not is
-      clipped like any label outside its bounds.
+      Labels must be positive for ``gamma`` and nonnegative for the others; other labels are
+      clipped to the bounds.
 
     Examples
     --------
@@ -215,9 +215,9 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         Returns
         -------
         ndarray of shape (n_rows, 2)
-            Lower and upper ends, inside the label bounds: the prediction less and plus the released
-            quantile of the errors of the rows that were held out. Labels are covered as they are
-            clipped to the label bounds, on average over rows like those.
+            Lower and upper ends, inside the label bounds: the prediction minus and plus the
+            released quantile of the errors of the held-out rows. The coverage is marginal, for
+            labels that are clipped to the label bounds.
 
         Raises
         ------
@@ -232,12 +232,12 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
 
 
 class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
-    """Differentially private gradient boosting for two and more classes.
+    """Differentially private gradient boosting for classification.
 
-    Replaces ``lightgbm.LGBMClassifier``: logistic loss of two classes, softmax loss or a logistic
-    loss of each class against the rest of more, and a fitted model that is a LightGBM model.
-    ``classes_`` holds the declared, assumed or learned labels. The recipes ``dpboost``, ``para``
-    and ``seq`` are for two classes.
+    Drop-in replacement for ``lightgbm.LGBMClassifier``, with logistic loss for two classes, and
+    softmax or one-vs-rest loss for more. The fitted model is a LightGBM model. ``classes_``
+    contains the declared, assumed or estimated labels. The recipes ``dpboost``, ``para`` and
+    ``seq`` support two classes.
 
     Examples
     --------
@@ -373,7 +373,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         return probability
 
     def predict_set(self, X: Any) -> NDArray[np.bool_]:
-        """Predict sets of classes that hold those of new rows at the level of ``fit``.
+        """Predict sets of classes that cover those of new rows at the level of ``fit``.
 
         Parameters
         ----------
@@ -382,8 +382,8 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         Returns
         -------
         ndarray of shape (n_rows, n_classes), bool
-            A column for each of ``classes_``: whether its probability is at least one less the
-            released quantile of the errors of the rows that were held out. A set may be empty.
+            One column for each of ``classes_``: whether its probability is at least one minus the
+            released quantile of the errors of the held-out rows. A set may be empty.
 
         Raises
         ------

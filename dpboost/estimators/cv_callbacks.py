@@ -1,4 +1,4 @@
-"""Callbacks of a cross-validation: they run when its fits are done."""
+"""Callbacks of a cross-validation, which run after its fits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpboost.lightgbm.parameters import canonical_names, value_of
 
 
 class CVBooster(lightgbm.CVBooster):
-    """The models of all folds; what is asked of it is asked of each of them."""
+    """The models of all folds; method calls are forwarded to each of them."""
 
 
 def run_callbacks(

@@ -1,4 +1,4 @@
-"""Parts of the docstrings that the estimators of boosting share."""
+"""Shared parts of the docstrings of the boosting estimators."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def ranges_of(**own: str) -> dict[str, str]:
 
 
 def docstring_of(kind: type) -> str:
-    """Return a docstring without indentation, which Python takes off by itself from 3.13 on."""
+    """Return a docstring without indentation, as Python 3.13 stores it."""
     return cleandoc(kind.__doc__ or "")
 
 
@@ -90,45 +90,45 @@ PARAMETERS = """    Parameters
     ----------
     epsilon : float, default=1.0
         Privacy budget of one ``fit``. A model with ``float("inf")`` is not private; its report and
-        its text say so.
+        its text state this.
     delta : float, default=1e-6
         Probability with which the guarantee may fail. The recipes ``dpboost``, ``para`` and
-        ``seq`` spend none of it on training; stability histograms (see ``assume_public``) do.
+        ``seq`` do not use it for training; stability histograms (see ``assume_public``) do.
     recipe : {"best", "dpboost", "para", "seq"}, default="best"
-        Algorithm: the one of this library, DPBoost, or one of the two baselines of its paper.
+        Algorithm: the default of this library, DPBoost, or one of the two baselines of its paper.
     preset : {"paper"}, default=None
-        ``"paper"`` takes the values of the paper's experiments for parameters that are
-        not given (``dpboost``; the two baselines have no other values).
+        ``"paper"`` uses the values of the paper's experiments for parameters that are not given
+        (``dpboost``; the two baselines always use them).
     schema : Schema, dict, DataDictionary or path of a file, default=None
-        Public knowledge: bounds, categories, classes, label bounds.
+        Public metadata: bounds, categories, classes, label bounds.
     neighbors : {"add_remove", "replace"}, default="add_remove"
-        Two tables are neighbors when one has one row more, or when one row differs.
+        Neighboring relation: one table has one more row, or one row differs.
     assume_public : tuple of {"column_types", "classes", "categories", "init_model"}, \
 default=the first two
-        What is taken as public without being declared. ``"column_types"`` covers the types of
-        columns (numbers, whole numbers, booleans or categories): ``pandas.read_csv`` without
-        ``dtype`` infers them from the cells. ``"classes"`` covers the labels of a classifier.
-        ``"categories"`` covers the lists of categories that columns of a categorical type
-        contain: they come from the rows and become part of the model. Without ``"categories"``
-        they are learned, which needs delta > 0. ``"init_model"`` states that a continued model
-        without a private report was trained on public rows only.
+        Metadata that are assumed to be public without a declaration. ``"column_types"``: the
+        types of columns (numbers, integers, booleans or categories); ``pandas.read_csv`` without
+        ``dtype`` infers them from the cells. ``"classes"``: the labels of a classifier.
+        ``"categories"``: the categories of categorical columns, which come from the rows and
+        become part of the model; without it they are estimated privately, which needs delta > 0.
+        ``"init_model"``: a continued model without a privacy report was trained on public rows
+        only.
     boosting_type, num_leaves, subsample_for_bin, min_split_gain, min_child_weight, \
 min_child_samples, subsample, subsample_freq, colsample_bytree, reg_alpha : optional
-        LightGBM's, with its defaults in ``get_params``. ``python -m dpboost parity`` lists what
-        each one does here. None of them changes the guarantee. Here and below, LightGBM's default
-        stands for the rule of the recipe, and differs from the same value given explicitly:
+        As in LightGBM, with its defaults in ``get_params``; ``python -m dpboost parity`` lists
+        their effects. None of them changes the guarantee. Here and below, LightGBM's default
+        means the rule of the recipe, and differs from the same value given explicitly:
         ``n_estimators=100`` trains 100 rounds. A clone keeps the difference. A value outside of
-        our range is capped, with one warning.
+        the supported range is capped, with one warning.
     max_depth : int, default=-1
         Levels of splits. There is no unlimited depth: each level costs budget.
     learning_rate : float, default=0.1
         Shrinkage of released leaf values; by default the rule of the recipe.
     n_estimators : int, default=100
         Number of rounds; by default the rule of the recipe. Here and below, ``fit`` stores the
-        value used under the name with an underscore. None stands for the rule of the recipe.
+        value used under the name with an underscore. None means the rule of the recipe.
     reg_lambda : float, default=0.0
         L2 regularization; by default the rule of the recipe. That of ``"best"`` is the standard
-        deviation of the noise of a leaf's hessian sum, 5 to 100, where ``delta > 0``.
+        deviation of the noise of a leaf's hessian sum, 5 to 100, if ``delta > 0``.
     max_bin : int, default=None
         Bins of a numeric feature, equally wide over its bounds.
     trees_per_ensemble : int, default=None
@@ -143,56 +143,54 @@ min_child_samples, subsample, subsample_freq, colsample_bytree, reg_alpha : opti
     step_prior : float, default=None
         Typical size of a leaf's step; noisy steps are shrunk by it (``best``).
     hessian_share : float, default=None
-        Share of a tree's budget for the hessian sums of its leaves (``best``).
+        Fraction of a tree's budget for the hessian sums of its leaves (``best``).
     max_interaction : int, default=None
         Largest number of features in one tree. 1 makes the model a sum of functions of single
         features.
     monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
-        Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Every tree
+        Direction of each feature: 1 for increasing, -1 for decreasing, 0 for none. Every tree
         satisfies them on its whole domain, except for missing values. Raw scores, means and
         probabilities of two classes therefore satisfy them too. Leaves are projected after their
         release. With recipe ``best`` such a feature shares a tree with at most one other.
     interaction_constraints : list of lists of int or str, or str like "[0,1],[2]", default=None
-        Groups of features: the features of a tree come from one group. As in LightGBM, features of
-        no group are not used.
+        Groups of features: all features of a tree are in one group. As in LightGBM, features
+        without a group are not used.
     n_jobs : int, default=None
         Threads, as in LightGBM. By default the physical cores that the process may use (affinity,
         quota, ``OMP_NUM_THREADS``, threadpoolctl); on Linux fewer while other programs use the
         processors. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seeds public randomness only, never noise: two fits differ. The recipes ``dpboost``,
-        ``para`` and ``seq`` draw public randomness only where ``max_interaction``,
-        ``interaction_constraints`` or ``feature_fraction`` is given.
+        ``para`` and ``seq`` use it only with ``max_interaction``, ``interaction_constraints`` or
+        ``feature_fraction``.
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
-        private*: a warning, the report and the model text say so.
+        private*: a warning, the report and the model text state this.
     importance_type : {"gain", "split"}, default="gain"
-        As in LightGBM, where the default is "split". Here "split" says little: random splits
-        count alike for every feature. Gains are computed from the released trees. ``best``
-        releases sums of gradients and hessians; the gain is computed from them, less the share
-        of their noise. ``dpboost``, ``para`` and ``seq`` release leaf values alone; their
-        differences replace the gains. A feature that shows no more than noise has 0.
+        As in LightGBM, where the default is "split". With random splits, "split" is not
+        informative. Gains are computed from the released trees. ``best`` releases sums of
+        gradients and hessians; the gain is computed from them, minus the part due to noise.
+        ``dpboost``, ``para`` and ``seq`` release leaf values only; their differences replace the
+        gains. A feature without a gain above the noise has 0.
     verbosity : int, default=1
-        Zero or less hides the progress of long fits.
+        Zero or less hides the progress bar of long fits.
     rows_per_user : int, default=None
-        Protects users instead of rows. At most so many rows of each user take part, chosen at
-        random and in secret, and the guarantee is for all of them together. Needs ``user_ids``
-        in ``fit``.
+        Maximum rows of a user; the guarantee then protects users instead of rows. The rows of
+        each user are chosen by a secret random assignment. Needs ``user_ids`` in ``fit``.
 """
 
 KWARGS = """    **kwargs
-        LightGBM's parameters under any of its names. A parameter with the same meaning here is
-        used; one without a meaning warns once; one that would change the model in a way that is
-        not available is refused. ``python -m dpboost parity`` lists them all. At no cost,
-        ``max_delta_step`` bounds released steps, ``feature_fraction`` draws features in public, and
-        ``bagging_fraction`` with ``bagging_freq`` samples rows independently. Recipe
-        ``best`` also knows ``path_smooth``, ``min_sum_hessian_in_leaf`` and ``feature_contri``,
-        which use released sums alone.
+        LightGBM's parameters and aliases. A parameter is used, has no effect and warns once, or
+        is refused; ``python -m dpboost parity`` lists all of them. Without additional charge,
+        ``max_delta_step`` bounds released steps, ``feature_fraction`` samples features publicly,
+        and ``bagging_fraction`` with ``bagging_freq`` samples rows independently. Recipe ``best``
+        also supports ``path_smooth``, ``min_sum_hessian_in_leaf`` and ``feature_contri``, which
+        use released sums only.
 """
 
 OBJECTIVE = """    objective : str or callable, default=None
-        {objectives} LightGBM's aliases are understood. Only recipe ``best`` learns other
-        objectives than the default. A callable ``objective(y_true, y_pred) -> grad, hess`` is
+        {objectives} LightGBM's aliases are accepted. Only recipe ``best`` supports objectives
+        other than the default. A callable ``objective(y_true, y_pred) -> grad, hess`` is
         called before training on a grid of public labels and raw scores, not on rows; see the
         *Privacy* section and ``gradient_bound``.{several}
     gradient_bound : float, default=None
@@ -203,30 +201,30 @@ OBJECTIVE = """    objective : str or callable, default=None
         Public bound of a custom objective's hessian: hessians are clipped to
         [0, hessian_bound]. None means 1.
     score_bounds : (float, float), default=None
-        Raw scores between which a custom objective is known; training starts in their middle.
-        None means {score_bounds}.
+        Range of raw scores of a custom objective; training starts at its midpoint. None means
+        {score_bounds}.
     max_weight : float, default=None
         Public bound of weights: the product of ``sample_weight`` and class weight is clipped to
         [0, max_weight]. None means 1, or the largest of the given class weights; weights of
-        rows then cause a warning, whatever they are. Weights are never normalized by their sum.
+        rows then cause a warning, regardless of their values. Weights are never normalized.
 """
 
 REGRESSION_OBJECTIVES = """    alpha : float or list of float, default=None
         Quantile of ``quantile``, or residual from which ``huber`` is linear; None means 0.9. A
-        list of several quantiles in ascending order is learned at once, on trees of one
-        structure and from one budget; predictions have a column for each, and do not cross.
+        list of several quantiles in ascending order is fitted jointly, with common tree
+        structures and one budget; predictions have a column for each, and do not cross.
     fair_c : float, default=None
         Scale of ``fair``; None means 1.
     tweedie_variance_power : float, default=None
         Power of ``tweedie``; None means 1.5.
     poisson_max_delta_step : float, default=None
-        Safeguard of the steps of ``poisson``; None means 0.7.
+        Safeguard for the steps of ``poisson``; None means 0.7.
 """
 
 OF_CLASSES = {
     "several": """ With three and more classes, ``y_pred`` and the two results have the
-        shape (n, n_classes). The function is then called with rows at each round, some of them one
-        by one; a slow function dominates the time of the fit.""",
+        shape (n, n_classes). The function is then called with rows in each round, partly with
+        single rows; a slow function dominates the running time.""",
     "norm": """ With three and
         more classes both bounds limit the Euclidean norm of a row's numbers: longer vectors are
         scaled down. Gradients of softmax have norms of at most 1.42, its hessians of at most
@@ -235,25 +233,25 @@ OF_CLASSES = {
 
 CLASS_WEIGHTS = """    class_weight : dict, "balanced" or None, default=None
         Weight of each class, multiplied with ``sample_weight``. ``"balanced"`` weights classes
-        inversely to their released sizes. These replace the released start value, at no extra
-        cost.
+        inversely to their released sizes, which replace the released start value without an
+        additional charge.
     is_unbalance : bool, default=False
-        LightGBM's other name for ``class_weight="balanced"``.
+        LightGBM's alternative to ``class_weight="balanced"``.
 """
 
 ATTRIBUTES = """    Attributes
     ----------
     booster_ : dpboost.Booster
         A ``lightgbm.Booster`` that keeps the privacy report when it is saved. The counts of its
-        leaves add up to the released number of rows, in proportion to released hessian sums. The
-        recipes ``dpboost``, ``para`` and ``seq`` release no number of rows: their counts are
-        shares of the public bins, in parts per billion.
+        leaves are proportional to released hessian sums and add up to the released number of rows.
+        The recipes ``dpboost``, ``para`` and ``seq`` release no number of rows: their counts are
+        fractions of the public bins, in parts per billion.
     privacy_report_ : PrivacyReport
         Every release and its charge; print it.
     ensemble_ : Ensemble
         The released trees, for prediction without LightGBM.
     schema_ : Schema
-        The public knowledge used: declared, assumed and learned.
+        The public metadata used: declared, assumed and estimated.
     preset_, n_estimators_, learning_rate_, max_depth_, reg_lambda_, max_bin_, \
 trees_per_ensemble_, selection_
         The values used.
@@ -264,11 +262,11 @@ trees_per_ensemble_, selection_
     fitted estimator holds is public, declared, assumed public or released. Each ``fit`` spends
     its own budget; so does each score that you compute on private rows and publish.
 
-    Weights and initial scores are attributes of their rows. The user promises that each is a
-    function of its own row and of public or released numbers. A custom objective needs no promise:
-    it is called with public numbers only, and its results are clipped. One row's part of each sum
-    is therefore bounded for every function. A function that mixes rows is refused, because its
-    table would mean nothing. A function for three and more classes has no such table and is called
-    with rows; the user promises that it treats each row independently. Its results are clipped. It
-    is tried on public rows before anything is charged, and refused if it mixes them.
+    Weights and initial scores are attributes of their rows. The user must ensure that each is a
+    function of its own row and of public or released numbers. A custom objective is called with
+    public numbers only, and its results are clipped, so the contribution of a row to each sum is
+    bounded for every function. A function that mixes rows is refused, because its table would be
+    meaningless. A function for three and more classes has no such table and is called with rows;
+    the user must ensure that it treats each row independently. Its results are clipped. It is
+    tested on public rows before anything is charged, and refused if it mixes them.
 """

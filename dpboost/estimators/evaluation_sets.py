@@ -1,4 +1,4 @@
-"""Scores and metrics of public rows while a model is trained on private ones."""
+"""Scores and metrics of public rows during training on private rows."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ STOPPING: Any = type(lightgbm.early_stopping(1))
 
 
 class PublicRowsWarning(PrivacyWarning):
-    """Rows given for evaluation are taken as public."""
+    """Evaluation rows are assumed to be public."""
 
 
 class SkippedRowsWarning(PrivacyWarning):
     """The training rows are among the evaluation sets, and are not evaluated.
 
-    A metric of private rows is a query of its own, each round, and is not charged. The results
-    have ``nan`` for each round, and early stopping ignores them.
+    A metric of private rows would be a separate query in each round, which no charge covers. The
+    results have ``nan`` for each round, and early stopping ignores them.
     """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicSet:
-    """Rows that anyone may see, on which each round is evaluated.
+    """Public rows on which each round is evaluated.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class PublicSet:
 
 
 class PublicScores:
-    """Raw scores of public rows, brought up to date by one released round after the other.
+    """Raw scores of public rows, updated after each released round.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class PublicScores:
 
 
 class Metrics:
-    """LightGBM's own metrics, computed by LightGBM from scores that we give it.
+    """LightGBM's metrics, computed by LightGBM from given scores.
 
     A Booster without trees evaluates each set at its ``init_score``, which is set to the raw
     scores: names, aliases, defaults, links and weights of all metrics are LightGBM's.
@@ -221,7 +221,7 @@ class Metrics:
 
 @dataclass(kw_only=True, eq=False)
 class Evaluator:
-    """Runs callbacks around each round, with metrics of public rows.
+    """Run callbacks around each round, with metrics of public rows.
 
     Parameters
     ----------
@@ -305,13 +305,13 @@ class Evaluator:
                 )
             if classes is not None and not encode_classes(labels, sorted(classes))[1].all():
                 raise InvalidParameterError(
-                    f"The evaluation set {public.name!r} holds labels that are not among the "
+                    f"The evaluation set {public.name!r} contains labels that are not declared "
                     "classes: drop these rows, or declare the classes with Schema(classes=...)."
                 )
         if self.sets:
             names = ", ".join(public.name for public in self.sets)
             warn_user(
-                f"The rows given for evaluation ({names}) are taken as public: scores on them are "
+                f"The evaluation rows ({names}) are assumed to be public: scores on them are "
                 "not protected. Pass only public rows.",
                 PublicRowsWarning,
             )

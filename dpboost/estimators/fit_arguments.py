@@ -1,4 +1,4 @@
-"""What ``fit`` takes beyond rows and labels, brought to the form that training reads."""
+"""Conversion of the arguments of ``fit`` other than rows and labels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Feval:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitOptions:
-    """Arguments of ``fit``, as the user gave them.
+    """Arguments of ``fit`` as given by the user.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class FitOptions:
         task: str,
         owner: str,
     ) -> Evaluator | None:
-        """Return what looks on while the model is trained, None where nothing does.
+        """Return what looks on while the model is trained, None if nothing does.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class FitOptions:
         Returns
         -------
         int or None
-            None where none are held out, where no one asks for it, or where public rows do it.
+            None if none are held out, where no one asks for it, or where public rows do it.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What a fit is asked for, checked before any row is looked at, and the rows it is given."""
+"""The request of a fit, checked before any row is read, and its rows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ OBJECTIVE_PARAMETERS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Asked:
-    """What a fit is asked for; public and checked, before any row is looked at.
+    """The request of a fit; public, and checked before any row is read.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def _one(given: Any, found: Any) -> Any:
 def _why_again(
     table: Table, reading: Reading, privacy: PrivacyRequest, learns: bool, owner: str
 ) -> str | None:
-    """Say why rows have to be read more than once, or None where their bins are public."""
+    """Say why rows have to be read more than once, or None if their bins are public."""
     if privacy.rows_per_user is not None:
         return "rows_per_user draws a sample first"
     schema = _known(table, privacy)

@@ -1,4 +1,4 @@
-"""The Booster of ``train(keep_training_booster=True)``: it evaluates rows that anyone may see."""
+"""The Booster of ``train(keep_training_booster=True)``, which evaluates public rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpboost.lightgbm.booster import Booster
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judge:
-    """What a Booster has to know to evaluate public rows.
+    """Settings for the evaluation of public rows by a Booster.
 
     Parameters
     ----------
@@ -231,8 +231,9 @@ class KeptBooster(Booster):
     def _unjudged(self, name: str, feval: Any) -> list[Any]:
         judge = self._kept("eval_train")
         warn_user(
-            f"The training rows ({name}) are not evaluated: a metric of private rows is a query of "
-            "its own. Their results are nan. dpboost.evaluate releases metrics under a budget.",
+            f"The training rows ({name}) are not evaluated: a metric of private rows is a "
+            "separate query. Their results are nan. dpboost.evaluate releases metrics under a "
+            "budget.",
             SkippedRowsWarning,
         )
         return judge.unjudged(name, feval)
@@ -249,8 +250,8 @@ class KeptBooster(Booster):
     def _kept(self, name: str) -> Judge:
         if self._judge is None:
             raise RefusedError(
-                f"Booster.{name} needs what train(keep_training_booster=True) keeps, which a copy "
-                "has not."
+                f"Booster.{name} needs the evaluation sets of train(keep_training_booster=True), "
+                "which a copy lacks."
             )
         return self._judge
 
@@ -265,7 +266,7 @@ def _plain(text: str, params: dict[str, Any], state: dict[str, Any]) -> Booster:
 
 def _warn(name: str) -> None:
     warn_user(
-        f"The rows given for evaluation ({name}) are taken as public: scores on them are not "
+        f"The evaluation rows ({name}) are assumed to be public: scores on them are not "
         "protected. Pass only public rows.",
         PublicRowsWarning,
     )

@@ -1,4 +1,4 @@
-"""A fit as a measurement of OpenDP, so that its odometers and filters see it.
+"""A fit as an OpenDP measurement, for use with OpenDP's odometers and filters.
 
 Proof: docs/proofs/charges.md.
 """

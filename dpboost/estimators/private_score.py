@@ -1,4 +1,4 @@
-"""The ``score`` of estimators: charged to a budget, or reported as a leak."""
+"""The ``score`` method of estimators: charged to a budget, or with a warning."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dpboost.evaluating.evaluate import evaluate
 
 
 class ScoreWarning(PrivacyWarning):
-    """A score of rows that is not charged: a leak where they are private."""
+    """A score is not charged, so it leaks data if its rows are private."""
 
 
 class PrivateScore(CarryingEstimator):
-    """The ``score`` method of estimators; comes first in the bases."""
+    """Mixin for the ``score`` method of estimators; the first base class."""
 
     # What pays for a score is no metadata of rows: searches take a scorer of `SecretKFold`.
     __metadata_request__score = dict.fromkeys(("budget", "fraction", "user_ids"), UNUSED)
@@ -74,7 +74,7 @@ class PrivateScore(CarryingEstimator):
         InvalidParameterError
             Where a budget is given or open, and no fraction.
         BudgetExceededError
-            If less is left of the budget; nothing is drawn or charged.
+            If too little of the budget remains; nothing is drawn or charged.
 
         Warns
         -----

@@ -1,4 +1,4 @@
-"""A fitted estimator of ours as one of LightGBM's own."""
+"""Conversion of a fitted estimator to one of LightGBM's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpboost.lightgbm.installed import with_fit_of
 
 
 class StockModel:
-    """What turns an estimator of ours into one of LightGBM's; comes first in the bases."""
+    """Mixin that converts an estimator to one of LightGBM's; the first base class."""
 
     def to_lightgbm(self) -> Any:
         """Return the model as LightGBM's own estimator, for tools that ask for its type.

@@ -1,4 +1,4 @@
-"""Training with a dict of parameters and a Dataset, as ``lightgbm.train`` does."""
+"""Private ``train`` with the interface of ``lightgbm.train``."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def train(
         Number of rounds, unless ``params`` has one. The default is the rule of the recipe.
         LightGBM's default of 100 is too small for steps that are shrunk by their noise.
     valid_sets : Dataset or list of Dataset, optional
-        Rows on which each round is evaluated. The training set among them is skipped, with one
-        warning: its metrics are ``nan`` in each round, and early stopping ignores it.
+        Public rows on which each round is evaluated. The training set is skipped with a warning:
+        its metrics are ``nan`` in each round, and early stopping ignores them.
     valid_names : str or list of str, optional
         Names of the evaluation sets.
     feval : callable or list of callable, optional
@@ -88,25 +88,25 @@ def train(
         Model to continue.
     keep_training_booster : bool
         Whether the Booster keeps the evaluation sets for its ``eval_valid``, ``add_valid`` and
-        ``eval``. The training rows are never kept, so that training cannot continue: pass the model
-        as ``init_model`` to another call.
+        ``eval``. The training rows are never kept, so training cannot continue: pass the model as
+        ``init_model`` to another call.
     callbacks : list of callable, optional
         LightGBM's callbacks: see :mod:`dpboost.callback`.
     budget : Budget, optional
         The budget whose ledger records the fit. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction, optional
-        Fraction of the budget that the fit takes, in (0, 1].
+        Fraction of the budget for the fit, in (0, 1].
 
     Returns
     -------
     Booster
-        A ``lightgbm.Booster`` with the privacy report. Where training stopped early it ends with
-        its best iteration; ``params`` holds what was used and what the user gave.
+        A ``lightgbm.Booster`` with the privacy report. After early stopping it ends with the best
+        iteration; ``params`` contains the values used and those that the user gave.
 
     Raises
     ------
     InvalidParameterError
-        For bad parameters or input, before anything is drawn or charged.
+        For invalid parameters or input, before anything is drawn or charged.
 
     Privacy
     -------
@@ -216,7 +216,7 @@ def build_estimator(
     *,
     owner: str,
 ) -> tuple[Any, Any]:
-    """Return the estimator that a dict of parameters asks for, and the labels it is to fit.
+    """Return the estimator for a dict of parameters, and its labels.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def build_estimator(
     Returns
     -------
     estimator : DPBoostRegressor or DPBoostClassifier
-    labels : ndarray of shape (n_rows,), or None where they come with batches
+    labels : ndarray of shape (n_rows,), or None if they come with batches
 
     Raises
     ------
@@ -302,7 +302,7 @@ def _number_of_classes(params: Mapping[str, Any]) -> int:
 
 
 def check_dataset(value: Any, name: str, place: int = 0) -> None:
-    """Raise for what is no Dataset."""
+    """Raise unless the argument is a Dataset."""
     if not isinstance(value, lightgbm.Dataset):
         raise InvalidParameterError(
             f"Every item in {name} must be a Dataset object. Item {place} has type "
@@ -311,14 +311,14 @@ def check_dataset(value: Any, name: str, place: int = 0) -> None:
 
 
 def listed(value: Any) -> list[Any]:
-    """Return a list of what may be given alone, in a list or not at all."""
+    """Return a list from a single value, a list or None."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 class DatasetObjective:
-    """A custom objective of ``lightgbm.train``, ``function(preds, train_data)``, as ours.
+    """Adapter for a custom objective of ``lightgbm.train``, ``function(preds, train_data)``.
 
     Parameters
     ----------
@@ -327,8 +327,8 @@ class DatasetObjective:
 
     Privacy
     -------
-    The function gets labels and scores as any custom objective does; there is no other attribute
-    of a training set to be read.
+    The function receives labels and scores like any custom objective; the training set has no
+    other readable attributes.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -340,7 +340,7 @@ class DatasetObjective:
 
 
 class _Labels:
-    """What a custom objective sees of a training set: the rows of this call."""
+    """The training set that a custom objective receives: the rows of this call."""
 
     def __init__(self, labels: NDArray[np.float64]) -> None:
         self._labels = labels

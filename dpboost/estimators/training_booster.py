@@ -1,4 +1,4 @@
-"""The model in training, as callbacks see it."""
+"""The model in training that callbacks receive."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ FIXED = ("num_class", "boosting", "metric", "objective")
 
 
 class ResetWarning(ParameterWarning):
-    """What a script asks of some rounds does not happen, whatever the verbosity."""
+    """A callback requests a change that is not made; shown at every verbosity."""
 
     even_silent = True
 
 
 class TrainingBooster(Booster):
-    """A Booster of the rounds that are released so far.
+    """A Booster of the rounds released so far.
 
-    It is built when something asks for it, and again after another round;
-    attributes that LightGBM's own constructor would set are those of the built one.
+    It is built on first access, and again after another round. Attributes that LightGBM's
+    constructor would set are those of the built one.
 
     Parameters
     ----------
@@ -138,9 +138,9 @@ class TrainingBooster(Booster):
                 message = f"reset_parameter({name}={value!r}) has no effect: {unknown[name]}"
             else:
                 message = (
-                    f"reset_parameter({name}={value!r}) has no effect: what the rounds cost, and "
-                    "how they grow, is fixed before the first. Of a round only the learning rate "
-                    "can be set; give other parameters for all rounds."
+                    f"reset_parameter({name}={value!r}) has no effect: the charges and the "
+                    "growth of all rounds are fixed before training. Only the learning rate of a "
+                    "round can change; set other parameters for all rounds."
                 )
             self._told.add(name)
             warn_user(message, ResetWarning)
@@ -148,7 +148,7 @@ class TrainingBooster(Booster):
 
 
 def check_reset(names: Iterable[str]) -> dict[str, str]:
-    """Raise for parameters that `reset_parameter` may not be asked to set.
+    """Raise for parameters that `reset_parameter` may not set.
 
     Parameters
     ----------
@@ -169,8 +169,8 @@ def check_reset(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         if name in OF_THE_GUARANTEE or canonical_names().get(name) in FIXED:
             raise RefusedError(
-                f"reset_parameter cannot set {name!r}: what is learned, and at what cost, is fixed "
-                "before training. Give it to the parameters of the fit."
+                f"reset_parameter cannot set {name!r}: the objective and the charges are fixed "
+                "before training. Set it in the parameters of the fit."
             )
         for line in check_names([name], (), "reset_parameter"):
             unknown[name] = line

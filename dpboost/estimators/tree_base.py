@@ -1,4 +1,4 @@
-"""What a released tree can do as an estimator: predictions, text, and what scikit-learn expects."""
+"""Shared code of single-tree estimators: predictions, text, and scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ DECIDED_OF_NUMBERS = (
 
 
 class TreeEstimator(PrivateScore, ModelPage, DeclaredColumns):
-    """What a released tree can do; comes before scikit-learn's classes in the bases.
+    """Mixin for single-tree estimators; a base before scikit-learn's classes.
 
     Privacy
     -------

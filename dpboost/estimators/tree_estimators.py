@@ -1,4 +1,4 @@
-"""One private decision tree, for when a model is to be read."""
+"""Estimators of one private decision tree, for interpretable models."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["DPTreeClassifier", "DPTreeRegressor"]
 
 
 class TrainedTree(TreeEstimator):
-    """A tree that is trained on rows of this process, or where a subclass says."""
+    """A tree that is trained on rows of this process, or on those of a subclass."""
 
     _task: str
     _recipes: Registry
@@ -101,9 +101,9 @@ class TrainedTree(TreeEstimator):
         Raises
         ------
         InvalidParameterError
-            For bad parameters or shapes, before anything is drawn or charged.
+            For invalid parameters or shapes, before anything is drawn or charged.
         BudgetExceededError
-            If less is left of the budget; nothing is drawn or charged.
+            If too little of the budget remains; nothing is drawn or charged.
 
         Warns
         -----
@@ -147,7 +147,7 @@ class TrainedTree(TreeEstimator):
         self._store(fitted, names=names)
 
     def _asked(self, options: FitOptions) -> Asked:
-        """Check the parameters; no row is looked at."""
+        """Check the parameters; reads no rows."""
         owner = type(self).__name__
         own: Any = self
         if own.n_jobs is not None:
@@ -191,25 +191,24 @@ class TrainedTree(TreeEstimator):
 
 
 class DPTreeClassifier(TreeClassifier, TrainedTree):
-    """Differentially private decision tree for two or more classes.
+    """Differentially private decision tree for classification.
 
-    The model is a LightGBM model of one tree, or of one tree for each class where there are more
-    than two. :meth:`export_text` prints it. It takes the same tables, weights, users and budgets
-    as boosting. ``DPBoostClassifier(n_estimators=1)`` trains a tree of gradients instead of one of
-    class counts.
+    The model is a LightGBM model with one tree, or one tree per class for more than two classes.
+    :meth:`export_text` prints it. Tables, weights, users and budgets are as in boosting.
+    ``DPBoostClassifier(n_estimators=1)`` fits a tree to gradients instead of class counts.
 
     Parameters
     ----------
     epsilon : float, default=1.0
         Privacy budget of one ``fit``. A model with ``float("inf")`` is not private; its report and
-        its text say so.
+        its text state this.
     delta : float, default=0.0
         Probability with which the guarantee may fail. With ``recipe="best"`` a positive delta
         allows Gaussian noise under zCDP. The papers' trees stay pure; only stability histograms
         spend delta (see ``assume_public``).
     recipe : {"best", "dp_topdown", "sulq_id3", "diffp_id3", "diffp_c45", "noisy_counts", \
 "local_rnm", "histograms", "histograms_saving"}, default="best"
-        Algorithm: the one of this library, DP-TopDown of Wang, Dick and Balcan, one of the three
+        Algorithm: the default, DP-TopDown of Wang, Dick and Balcan, one of the three
         of Friedman and Schuster, or one of the four for rows at several parties
         (``dpboost.federated.FederatedTreeClassifier``). A custom
         ``dpboost.recipes.recipe.Recipe`` is accepted as well: see
@@ -222,17 +221,16 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         value used under the name with an underscore.
     criterion : {"gini", "entropy", "max", "root_gini"}, default=None
         Impurity that splits reduce. ``"max"`` counts the rows outside the largest class. Not
-        every recipe knows each of them. The gain ratio is refused: its sensitivity to one row has
+        every recipe supports each of them. The gain ratio is refused, because its sensitivity has
         no bound.
     schema : Schema, dict, DataDictionary or path of a file, default=None
-        Public knowledge: bounds, categories, classes.
+        Public metadata: bounds, categories, classes.
     neighbors : {"add_remove", "replace"}, default="add_remove"
-        Two tables are neighbors when one has one row more, or when one row differs.
+        Neighboring relation: one table has one more row, or one row differs.
     assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
-        What is taken as public without being declared: column types, the set of labels, and,
-        where ``"categories"`` is named, the lists of categories that columns of a categorical type
-        contain. These come from the rows; without ``"categories"`` they are learned, which needs
-        delta > 0.
+        Metadata that are assumed to be public without a declaration: column types, class labels,
+        and, with ``"categories"``, the categories of categorical columns. These come from the rows;
+        without ``"categories"`` they are estimated privately, which needs delta > 0.
     max_bin : int, default=None
         Bins of a numeric feature, equally wide over its bounds.
     selection : {"exponential", "permute_and_flip"}, default=None
@@ -273,12 +271,12 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
-        private*: a warning, the report and the model text say so.
+        private*: a warning, the report and the model text state this.
 
     Attributes
     ----------
     classes_ : ndarray
-        The declared, assumed or learned labels.
+        The declared, assumed or estimated labels.
     booster_ : dpboost.Booster
         A ``lightgbm.Booster`` that keeps the privacy report when it is saved; LightGBM's
         ``plot_tree`` and ``create_tree_digraph`` take it.
@@ -289,20 +287,20 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
     ensemble_ : Ensemble
         The released tree, for prediction without LightGBM.
     schema_ : ResolvedSchema
-        The public knowledge used: declared, assumed and learned.
+        The public metadata used: declared, assumed and estimated.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has names.
     preset_, max_depth_, criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, \
 target_error_, min_gain_, threshold_draws_, prune_, min_rows_, bounds_share_
-        The values used; None where they have no meaning for the recipe.
+        The values used; None if they have no meaning for the recipe.
 
     Privacy
     -------
     ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row or, with
     ``rows_per_user``, for all rows of a user. Everything a
     fitted estimator holds is public, declared, assumed public or released: probabilities and the
-    printed counts are functions of noisy class counts. Each ``fit`` spends its own budget; so
+    printed counts are functions of noisy class counts. Each ``fit`` uses a separate budget; so
     does each score that you compute on private rows and publish.
 
     Examples
@@ -375,17 +373,17 @@ target_error_, min_gain_, threshold_draws_, prune_, min_rows_, bounds_share_
 
 
 class DPTreeRegressor(TreeRegressor, TrainedTree):
-    """Differentially private decision tree for numbers.
+    """Differentially private decision tree for regression.
 
-    The model is a LightGBM model of one tree; :meth:`export_text` prints it. Labels are clipped
-    to their bounds. Splits are chosen by how much they reduce the variance, as in boosting. Leaves
-    release the sum of their labels and the number of their rows.
+    The model is a LightGBM model with one tree; :meth:`export_text` prints it. Labels are clipped
+    to their bounds. Splits are chosen by variance reduction, as in boosting. Leaves release the sum
+    of their labels and the number of their rows.
 
     Parameters
     ----------
     epsilon : float, default=1.0
         Privacy budget of one ``fit``. A model with ``float("inf")`` is not private; its report and
-        its text say so.
+        its text state this.
     delta : float, default=0.0
         Probability with which the guarantee may fail. A positive delta allows Gaussian noise
         under zCDP.
@@ -395,13 +393,13 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
         Levels of splits. None, here and below, means the rule of the recipe; ``fit`` stores the
         value used under the name with an underscore.
     schema : Schema, dict, DataDictionary or path of a file, default=None
-        Public knowledge: bounds, categories, label bounds.
+        Public metadata: bounds, categories, label bounds.
     neighbors : {"add_remove", "replace"}, default="add_remove"
-        Two tables are neighbors when one has one row more, or when one row differs.
+        Neighboring relation: one table has one more row, or one row differs.
     assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
-        What is taken as public without being declared; see :class:`DPTreeClassifier`.
+        Metadata that are assumed to be public; see :class:`DPTreeClassifier`.
     reg_lambda : float, default=None
-        Number of rows that is added to the denominators of gains.
+        Number of rows added to the denominators of gains.
     max_bin : int, default=None
         Bins of a numeric feature, equally wide over its bounds.
     selection : {"exponential", "permute_and_flip"}, default=None
@@ -409,7 +407,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
     leaf_share : float, default=None
         Share of the budget for the sums of the leaves.
     hessian_share : float, default=None
-        Share of that part for the numbers of rows.
+        Fraction of that budget for the numbers of rows.
     step_prior : float, default=None
         Typical difference of a mean between a node and its child, in half-widths of the label
         bounds. It sets how much noisy means are shrunk.
@@ -426,7 +424,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
-        private*: a warning, the report and the model text say so.
+        private*: a warning, the report and the model text state this.
 
     Attributes
     ----------
@@ -439,7 +437,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
     ensemble_ : Ensemble
         The released tree, for prediction without LightGBM.
     schema_ : ResolvedSchema
-        The public knowledge used: declared, assumed and learned.
+        The public metadata used: declared, assumed and estimated.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has names.

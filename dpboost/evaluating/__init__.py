@@ -1,4 +1,4 @@
-"""How good a model is on private rows, paid from a budget; and how good one may become."""
+"""Private evaluation of models under a budget."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CLASS_METRICS = ("accuracy", "log_loss", "brier", "auc", "calibration_error")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Curve:
-    """Points of a curve; not smoothed, so that noise shows.
+    """Points of a curve, not smoothed, so the noise is visible.
 
     Parameters
     ----------

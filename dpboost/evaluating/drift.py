@@ -1,4 +1,4 @@
-"""Whether other rows look like those of before: noisy histograms of the bins of a model."""
+"""Drift of features, from noisy histograms of the bins of a model."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ LEAST_ROWS = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureDrift:
-    """How far the rows of two months differ in one feature.
+    """The difference of two tables in one feature.
 
     Parameters
     ----------
     distance : float
-        Root of the sum of squared differences of the shares of the bins, less what noise and
-        samples add to the sum on average; 0 where they explain all.
+        Square root of the sum of squared differences of the bin frequencies, minus the expected
+        contribution of noise and sampling; 0 if these explain the whole sum.
     p_value : float
-        Probability that noise and samples alone make a sum as large as the one seen, about.
+        Approximate probability of a sum at least this large from noise and sampling alone.
     """
 
     distance: float
@@ -52,18 +52,18 @@ class FeatureDrift:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureHistograms:
-    """Released numbers of rows by bin of each feature; made by `feature_histograms`.
+    """Released numbers of rows by bin of each feature; created by `feature_histograms`.
 
     Parameters
     ----------
     counts : dict of str to ndarray
-        Noisy, by name of the feature; missing values last.
+        Noisy counts by feature name; missing values last.
     variance : float
         Of the noise of each count.
     report : PrivacyReport
-        What these histograms alone have spent.
+        Report of these histograms alone.
     alike : int
-        Rows of one user that may be one and the same.
+        Maximum number of identical rows of one user.
     transcript : Transcript or None
         Of the call, for `dpboost.replay`.
 
@@ -86,22 +86,22 @@ class FeatureHistograms:
     transcript: Any = None
 
     def drift(self, since: FeatureHistograms) -> dict[str, FeatureDrift]:
-        """Compare with earlier histograms of the same bins; this costs nothing.
+        """Compare with earlier histograms of the same bins, without charge.
 
         Parameters
         ----------
         since : FeatureHistograms
-            Of other rows, by the same model.
+            Histograms of other rows by the same model.
 
         Returns
         -------
         dict of str to FeatureDrift
-            The features that differ most come first.
+            Features with the largest differences first.
 
         Raises
         ------
         InvalidParameterError
-            If the bins are others.
+            If the bins differ.
 
         Notes
         -----
@@ -167,7 +167,7 @@ def feature_histograms(
     budget : Budget, optional
         Budget whose ledger records it. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
-        Fraction of the budget that it takes, in (0, 1].
+        Fraction of the budget, in (0, 1].
     user_ids : array-like of shape (n_rows,), optional
         User of each row; needed if the budget protects users.
 
@@ -179,9 +179,9 @@ def feature_histograms(
     Raises
     ------
     InvalidParameterError
-        For bad arguments, before anything is drawn or charged; and without a budget.
+        For invalid arguments, before anything is drawn or charged, and without a budget.
     BudgetExceededError
-        If less is left of the budget; nothing is drawn or charged.
+        If too little of the budget remains; nothing is drawn or charged.
 
     Privacy
     -------

@@ -1,4 +1,4 @@
-"""Metrics of a released model on private rows, as one charge on a budget."""
+"""Metrics of a released model on private rows, with one charge on a budget."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def evaluate(
     Parameters
     ----------
     model : estimator
-        Fitted estimator of this library. Its prediction for a row depends on that row alone.
+        Fitted estimator of this library. Its prediction for a row depends only on that row.
     X : table of shape (n_rows, n_features), optional
         Private rows in memory. None for the rows that ``model.fit(..., holdout=...)`` held out
         under the same budget.
@@ -80,10 +80,10 @@ def evaluate(
     budget : Budget, optional
         Budget whose ledger records it. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
-        Fraction of the budget that it takes, in (0, 1].
+        Fraction of the budget, in (0, 1].
     metrics : sequence of str, optional
-        Among ``accuracy``, ``log_loss``, ``brier``, ``auc`` and ``calibration_error`` of a
-        classifier; ``rmse``, ``mae``, ``r2`` and ``quantile_loss`` of a regressor. All by default;
+        For a classifier ``accuracy``, ``log_loss``, ``brier``, ``auc`` and ``calibration_error``;
+        for a regressor ``rmse``, ``mae``, ``r2`` and ``quantile_loss``. All by default;
         ``quantile_loss`` needs a model of ``objective="quantile"``.
     groups : str or int, or (column or array-like of shape (n_rows,), names), optional
         Groups of rows that are also evaluated separately: a column of X whose values the schema
@@ -91,41 +91,41 @@ def evaluate(
     user_ids : array-like of shape (n_rows,), optional
         User of each row; needed if the budget protects users.
     num_iteration : int, optional
-        Rounds of the model that are evaluated, from the first on; all by default. Evaluations of a
-        few chosen numbers of rounds are a learning curve, each of them at its own fraction.
+        Number of first rounds of the model to evaluate; all by default. Evaluations of several
+        numbers of rounds give a learning curve; each of them has a separate charge.
 
     Returns
     -------
     Evaluation
-        Figures with intervals, curves, ``plot()`` and a privacy report.
+        Metrics with intervals, curves, ``plot()`` and a privacy report.
 
     Raises
     ------
     InvalidParameterError
-        For bad arguments, before anything is drawn or charged; and without a budget.
+        For invalid arguments, before anything is drawn or charged, and without a budget.
     BudgetExceededError
-        If less is left of the budget; nothing is drawn or charged.
+        If too little of the budget remains; nothing is drawn or charged.
 
     Privacy
     -------
     Records its fraction once, for any number of metrics. Rows that trained the model may be used:
-    the charge then adds to that of the fit. Held-out rows entered no release of the fit; the
-    larger of the two sums of charges counts.
+    the charge then adds to that of the fit. Held-out rows took part in no release of the fit, so
+    the larger of the two sums of charges counts.
 
     For a classifier it releases the positions of its scores (7.5 % of the charge; labels are not
     used) and one histogram of rows by group, score bin and label. For a regressor it releases the
     magnitudes of the errors (a twentieth of the charge) and sums of errors, clipped to these
-    magnitudes. Everything else is computed from these releases. The model is taken as released:
-    its own report states the guarantee of its training.
+    magnitudes. Everything else is computed from these releases. The model is assumed to be
+    released: its report states the guarantee of its training.
 
     Notes
     -----
-    Log-odds are clipped to 8 in absolute value, so that the log loss of a row is at most 8. Bins
-    of scores hold about the same number of rows, fewer near even odds. Inside a bin, rows follow
+    Log-odds are clipped to 8 in absolute value, so the log loss of a row is at most 8. Bins of
+    scores contain about the same number of rows, fewer near even odds. Inside a bin, rows follow
     the histogram of scores.
-    Intervals are those of a normal law. Their variance is the known variance of the noise, plus
-    that of the sample, estimated from counts. If users are protected, all rows of a user are
-    assumed to be equal; intervals are then too wide rather than too narrow.
+    Intervals assume a normal distribution. Their variance is the known variance of the noise plus
+    the sampling variance, estimated from counts. If users are protected, all rows of a user are
+    assumed to be equal, so intervals are conservative.
     ``calibration_error`` is the root mean square over bins, minus the average contribution of
     noise and sample. Several classes: ``auc`` is the mean
     over classes against the rest, ``brier`` the sum over classes.
@@ -221,7 +221,7 @@ def evaluate(
 def release_figures(
     model: Any, gate: Gate, groups: Groups, names: Sequence[str], *, alike: int
 ) -> Found:
-    """Spend all that the ledger of a gate has on the figures of a model.
+    """Release the metrics of a model with the whole budget of a gate.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _check_one_number(model: Any) -> None:
 
 
 def metric_names(model: Any, metrics: Any) -> tuple[str, ...]:
-    """Return the metrics of a model that are asked for, each once; all of them for None.
+    """Return the requested metrics of a model, each once; all of them for None.
 
     Raises
     ------

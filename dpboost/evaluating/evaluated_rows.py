@@ -1,4 +1,4 @@
-"""The private rows of an evaluation: what the model says of them, their labels and groups."""
+"""The private rows of an evaluation: their predictions, labels and groups."""
 
 from __future__ import annotations
 

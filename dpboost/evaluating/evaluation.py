@@ -1,4 +1,4 @@
-"""What `evaluate` returns: released figures, curves and their plots."""
+"""The result of `evaluate`: released metrics, curves and their plots."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Evaluation:
     Parameters
     ----------
     metrics : dict of str to Estimate
-        Of all rows together; ``evaluation["auc"]`` is one of them. Each has an interval of 95 %
-        that counts noise and sample.
+        Metrics of all rows; ``evaluation["auc"]`` returns one of them. Each has a 95 % confidence
+        interval that includes noise and sampling error.
     groups : dict of group to dict of str to Estimate
-        The same for the rows of each group; empty without groups. Rows of no declared group are
+        The same for the rows of each group; empty without groups. Rows without a declared group are
         under ``"other"``.
     curves : dict of str to dict of label to Curve
         ``"roc"``, ``"precision_recall"`` and ``"calibration"`` of each output of a classifier.
     report : PrivacyReport
-        What the evaluation alone has spent.
+        Report of the evaluation alone.
     notes : tuple of str
-        What the figures leave out.
+        Limitations of the metrics.
     held_out : bool, default=False
-        Whether the rows are those that the fit has held out: `model.fit(..., holdout=...)`.
+        Whether the rows were held out by the fit: `model.fit(..., holdout=...)`.
     transcript : Transcript or None
         Of the call, for `dpboost.replay`.
 
@@ -80,7 +80,7 @@ class Evaluation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """Return a table for notebooks: a line for all rows, and for each group."""
+        """Return a table for notebooks: one row for all rows, and one for each group."""
         names = tuple(self.metrics)
         rows = [
             (str(group), *(f"{figures[name]:.3g}" for name in names))
@@ -90,19 +90,19 @@ class Evaluation:
         return html_table(("rows", *names), rows, notes=notes)
 
     def to_frame(self) -> Any:
-        """Return all figures as a data frame.
+        """Return all metrics as a data frame.
 
         Returns
         -------
         DataFrame
-            A line for each metric of all rows and of each group, with ``rows``, ``metric``,
-            ``value``, ``low``, ``high`` and ``noise_stddev``. Values are NaN where the rows are too
-            few.
+            One row for each metric of all rows and of each group, with ``rows``, ``metric``,
+            ``value``, ``low``, ``high`` and ``noise_stddev``. Values are NaN if there are too few
+            rows.
 
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         columns = ("value", "low", "high", "noise_stddev")
         lines = [
@@ -122,16 +122,16 @@ class Evaluation:
         return {HELD_OUT if self.held_out else "all rows": self.metrics, **self.groups}
 
     def plot(self, kind: str | None = None, *, metric: str | None = None, ax: Any = None) -> Any:
-        """Draw a curve of a classifier, or a metric by group.
+        """Plot a curve of a classifier, or a metric by group.
 
         Parameters
         ----------
         kind : {"roc", "precision_recall", "calibration", "groups"}, optional
-            ROC of a classifier by default, groups of a regressor.
+            The default is the ROC curve for a classifier, and groups for a regressor.
         metric : str, optional
-            Of the groups; the first one by default.
+            Metric of the groups; the first one by default.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes by default.
+            Axes of the plot; new axes by default.
 
         Returns
         -------
@@ -142,7 +142,7 @@ class Evaluation:
         InvalidParameterError
             If there is no such curve or metric.
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         owner = "Evaluation.plot"
         kind = kind or ("roc" if self.curves else "groups")

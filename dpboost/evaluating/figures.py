@@ -1,4 +1,4 @@
-"""A released number and the interval around it."""
+"""A released estimate with its confidence interval."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ Parts = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A metric of the rows that are evaluated, as far as noise lets it be known.
+    """A noisy estimate of a metric of the evaluated rows, with its confidence interval.
 
     Parameters
     ----------
     value : float
-        Where noise has left nothing, the end of the range that is nearest.
+        The estimate, clipped to the range of the metric.
     low, high : float
-        Interval of 95 % for the metric of the population that the rows were drawn from: it counts
-        the noise and that the rows are a sample.
+        95 % confidence interval for the metric of the population of the rows, which includes noise
+        and sampling error.
     noise_stddev : float
-        Standard deviation that noise alone gives the value.
+        Standard deviation of the value from noise alone.
     too_few : bool, default=False
-        Whether the released number of rows is no more than noise: no one may be there, and the
-        value means nothing. It is shown as "too few rows".
+        Whether the released number of rows is within its noise: the group may be empty, and the
+        value is meaningless. It is shown as "too few rows".
     """
 
     value: float
@@ -89,7 +89,7 @@ class Estimate:
 
 
 def marked(figures: Mapping[str, Estimate], n_rows: float, variance: float) -> dict[str, Estimate]:
-    """Return the figures of a group, marked where its released number of rows is noise.
+    """Return the metrics of a group, marked if its released number of rows is within noise.
 
     Parameters
     ----------

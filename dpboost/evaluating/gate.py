@@ -1,4 +1,4 @@
-"""How sums of the rows of an evaluation are released under a budget."""
+"""Release of sums over the rows of an evaluation under a budget."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNITS_PER_SIGMA = 4 * SMALLEST_SIGMA
 
 
 class Gate:
-    """Releases sums of the rows of an evaluation, each with the variance of its noise."""
+    """Release sums over the rows of an evaluation, each with its noise variance."""
 
     def __init__(self, source: RowHandle, ledger: Ledger) -> None:
         self.source = source

@@ -41,7 +41,7 @@ def largest_error(counts: Array, ends: Array, threshold: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ErrorMoments:
-    """Sums of one group as means, with what errors look like in all groups.
+    """Means of one group, with the distribution of errors in all groups.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The releases of an evaluation, and the figures that are computed from them.
+"""The releases of an evaluation, and the metrics that are computed from them.
 
 Proof: docs/proofs/evaluation.md.
 """

@@ -1,4 +1,4 @@
-"""A model text as a model that may be evaluated."""
+"""Adapters that evaluate a model text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def level_of(booster: Booster) -> float | None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SavedRegressor:
-    """What ``dpboost.evaluate`` asks of a regressor.
+    """The regressor interface that ``dpboost.evaluate`` uses.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class SavedRegressor:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SavedClassifier(SavedRegressor):
-    """What ``dpboost.evaluate`` asks of a classifier.
+    """The classifier interface that ``dpboost.evaluate`` uses.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Released counts by score: where bins end, and how scores lie inside a bin."""
+"""Released counts by score: borders of bins, and the distribution of scores inside a bin."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def number_of_bins(n_rows: float, noise_stddev: float) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoreLaw:
-    """How scores are spread, as far as a histogram of them tells; labels play no part.
+    """The distribution of scores from a released histogram; independent of labels.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class ScoreLaw:
 
 
 class InsideBins:
-    """Means inside each bin of scores, of rows with the label and of the others.
+    """Mean scores in each bin, of rows with the label and of others.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""What a released model does and how sure it is: shapes, spreads and reasons.
+"""Explanations of a released model: feature effects, their errors, and reasons of predictions.
 
-Everything here is post-processing: it reads released trees, released masses and the public size of
-the noise, and no row but those that its caller asks about.
+All of this is post-processing of released trees, released bin frequencies and the public noise
+scale. The only rows are those that the caller passes.
 """

@@ -1,4 +1,4 @@
-"""Effects of single features and of pairs, from the leaves of trees and the shares of bins."""
+"""Effects of single features and of pairs, from the leaves of trees and the bin frequencies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shares = Sequence[NDArray[np.float64]]
 
 
 class EffectSums:
-    """Sums of trees, averaged over all features but one or two, as if features were independent.
+    """Sums of trees, averaged over all but one or two features, assumed independent.
 
     Parameters
     ----------

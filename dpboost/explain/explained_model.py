@@ -1,4 +1,4 @@
-"""An estimator that explains itself, after its fit, without a row."""
+"""Methods of fitted estimators that explain the model without rows."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _ROWS_AT_ONCE = 8192
 
 
 class ExplainedModel(DeclaredColumns):
-    """What an estimator of boosting says of its model; comes before LightGBM's class."""
+    """Mixin that explains a boosting model; a base before LightGBM's class."""
 
     ensemble_: Ensemble
     booster_: Any
     schema_: ResolvedSchema
 
     def explain(self, *, pairs: int = 10) -> Explanation:
-        """Return shapes of features and pairs with their standard errors.
+        """Return the effects of features and pairs with their standard errors.
 
         Parameters
         ----------
         pairs : int, default=10
-            At most so many pairs, the most important ones.
+            Maximum number of pairs; the most important ones are returned.
 
         Returns
         -------
         Explanation
-            Draw it with :func:`dpboost.explain.plots.plot_shapes` and the functions beside it.
+            Plot it with :func:`dpboost.explain.plots.plot_shapes` and related functions.
 
         Raises
         ------
@@ -54,7 +54,7 @@ class ExplainedModel(DeclaredColumns):
 
         Privacy
         -------
-        Post-processing of what the fit released: no private row is needed.
+        Post-processing of the releases of the fit; needs no private rows.
         """
         check_integer("pairs", f"{type(self).__name__}.explain", pairs, low=0)
         return Explanation.of(self._whole_ensemble("explain"), pairs=pairs)
@@ -69,8 +69,8 @@ class ExplainedModel(DeclaredColumns):
         Returns
         -------
         ndarray of shape (n_rows,), or (n_rows, n_classes) of a classifier
-            Or (n_rows, n_quantiles), where several are predicted. Of what ``predict`` returns,
-            of a classifier of what ``predict_proba`` returns.
+            Or (n_rows, n_quantiles) for several quantiles. For the output of ``predict``, or of
+            ``predict_proba`` for a classifier.
 
         Raises
         ------
@@ -82,8 +82,8 @@ class ExplainedModel(DeclaredColumns):
         Notes
         -----
         The noise is simulated on the trees of this model; see
-        :func:`dpboost.explain.noise_paths.noise_paths` for what that neglects. How far predictions
-        are from the truth is another question: the spread says nothing of it.
+        :func:`dpboost.explain.noise_paths.noise_paths` for its limitations. The standard deviation
+        does not include the error of a model without noise.
 
         Privacy
         -------
@@ -122,14 +122,14 @@ class ExplainedModel(DeclaredColumns):
         ----------
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
         k : int, default=3
-            Contributions a row.
+            Contributions per row.
         output : int, default=0
             Which raw score, where there is one for each of several classes.
 
         Returns
         -------
         list of tuple of Reason
-            By falling size. Contributions are those of raw scores: log-odds of two classes.
+            By decreasing absolute value. Contributions to raw scores: log-odds for two classes.
 
         Raises
         ------
@@ -159,7 +159,7 @@ class ExplainedModel(DeclaredColumns):
         ]
 
     def _calibration(self, what: str) -> Calibration:
-        """Return what a fit with ``conformal`` has released."""
+        """Return the released calibration of a fit with ``conformal``."""
         check_is_fitted(self, "ensemble_")
         found: Calibration | None = getattr(self, "calibration_", None)
         if found is None:
@@ -171,7 +171,7 @@ class ExplainedModel(DeclaredColumns):
 
     @property
     def is_explainable(self) -> bool:
-        """Whether the model is that of one fit, whose recipe says how noise came into leaves."""
+        """Whether the model is of one fit, and its recipe provides the noise of leaves."""
         ensemble = self.ensemble_
         trees = ensemble.released or ensemble.trees
         whole = self.booster_.num_trees() == len(ensemble.trees)

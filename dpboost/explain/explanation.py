@@ -1,4 +1,4 @@
-"""A model as a sum of shapes, each with the error that the known noise leaves to it."""
+"""A model as a sum of feature effects, each with its error from the known noise."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class Shape:
     Parameters
     ----------
     edges : ndarray of shape (n_bins + 1,), float64
-        Of numbers: where bins begin and end; the first and the last bin go on beyond. Empty for
+        Borders of bins of a numeric feature; the first and the last bin are unbounded. Empty for
         categories.
     labels : tuple of str
         Of categories; empty for numbers.
     share : ndarray of shape (n_bins + 1,)
-        Released share of the rows in each bin; missing, and other categories, last.
+        Released fraction of the rows in each bin; missing values and other categories are last.
     effect : ndarray of shape (n_outputs, n_bins + 1)
         Mean zero over the shares.
     error : ndarray of shape (n_outputs, n_bins + 1)
-        Standard errors; NaN where the recipe does not say how noise comes into leaves.
+        Standard errors; NaN if the recipe does not provide the noise of leaves.
     importance, importance_error : ndarray of shape (n_outputs,)
-        Mean absolute effect over the shares, and its standard error.
+        Mean absolute effect, weighted by the shares, and its standard error.
     """
 
     feature: int
@@ -68,13 +68,13 @@ class Shape:
         Returns
         -------
         DataFrame
-            A line for each bin and output, with ``output``, ``lower`` and ``upper`` (NaN for
-            categories and what is missing), ``label``, ``share``, ``effect`` and ``error``.
+            One row for each bin and output, with ``output``, ``lower`` and ``upper`` (NaN for
+            categories and missing values), ``label``, ``share``, ``effect`` and ``error``.
 
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         numbers = [(math.nan, math.nan, label) for label in self.labels]
         if not self.is_categorical:
@@ -102,7 +102,7 @@ class Shape:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PairShape:
-    """What two features do together beyond what each does alone.
+    """The interaction effect of two features on the raw score.
 
     Parameters
     ----------
@@ -124,27 +124,27 @@ class PairShape:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Explanation:
-    """A model as intercept, shapes and pairs, by falling importance; triples are what is left.
+    """A model as intercept, shapes and pairs, by decreasing importance; triples are the remainder.
 
     Parameters
     ----------
     intercept : ndarray of shape (n_outputs,)
         Mean raw score over the shares.
     shapes : tuple of Shape
-        Of every feature that some tree splits.
+        One for every feature that some tree splits on.
     pairs : tuple of PairShape
         The most important ones.
 
     Notes
     -----
-    Effects are those of a functional analysis of variance in which features are taken as
-    independent: pair masses are products of the released shares of the bins. Standard errors are
-    those of :func:`dpboost.explain.noise_paths.noise_paths`, which says what they neglect: above
-    all, how an effect differs from the truth without any noise.
+    Effects are those of a functional analysis of variance with independent features: frequencies
+    of pairs are products of the released shares of the bins. Standard errors are those of
+    :func:`dpboost.explain.noise_paths.noise_paths`, which states their limitations: above all,
+    they do not include the error of a model without noise.
 
     Privacy
     -------
-    Post-processing of what the fit released.
+    Post-processing of the releases of the fit.
     """
 
     intercept: NDArray[np.float64]
@@ -160,9 +160,9 @@ class Explanation:
         Parameters
         ----------
         pairs : int
-            At most so many pairs.
+            Maximum number of pairs.
         n_paths : int
-            Simulated courses of the noise.
+            Number of noise simulations.
         """
         shares = feature_shares(ensemble)
         paths = noise_paths(ensemble, n_paths)
@@ -229,34 +229,34 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """Return a table for notebooks: features and pairs by falling effect."""
+        """Return a table for notebooks: features and pairs by decreasing effect."""
         head, rows, numbers = self._shown()
         return html_table(head, rows, numbers=numbers, notes=[_READING])
 
     def to_frame(self) -> Any:
-        """Return features and pairs as a data frame, by falling effect.
+        """Return features and pairs as a data frame, by decreasing effect.
 
         Returns
         -------
         DataFrame
-            A line for each of them and each output, with ``feature``, ``output``, ``effect``: the
-            mean absolute one on the raw score, and ``error``: its standard error, NaN for pairs
-            and where the recipe does not say how noise comes into leaves.
+            One row for each of them and each output, with ``feature``, ``output``, ``effect`` (the
+            mean absolute effect on the raw score) and ``error`` (its standard error; NaN for pairs
+            and if the recipe does not provide the noise of leaves).
 
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         return data_frame("Explanation", ("feature", "output", "effect", "error"), self._effects())
 
     def plot(self, features: Any = None, **options: Any) -> Any:
-        """Draw the effects of features with the bands of their noise.
+        """Plot the effects of features with their error bands.
 
         Parameters
         ----------
         features, **options
-            As of :func:`dpboost.plot_shapes`.
+            As in :func:`dpboost.plot_shapes`.
 
         Returns
         -------
@@ -265,7 +265,7 @@ class Explanation:
         Raises
         ------
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         from dpboost.explain.plots import plot_shapes
 
@@ -301,12 +301,12 @@ class Explanation:
         return head, rows, frozenset({1, 2, 3})
 
     def background(self, n_rows: int = 100, random_state: int = 0) -> NDArray[np.float64]:
-        """Draw rows from the released shares, feature by feature: a background for SHAP.
+        """Sample rows from the released shares of each feature, as a background for SHAP.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features)
-            Numbers in the middle of bins, codes of categories, NaN for what is missing.
+            Midpoints of bins, codes of categories, NaN for missing values.
         """
         check_integer("n_rows", "background", n_rows, low=1)
         check_integer("random_state", "background", random_state, low=0)

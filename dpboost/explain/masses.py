@@ -1,4 +1,4 @@
-"""How released rows are spread over the bins of every feature."""
+"""The released distribution of rows over the bins of every feature."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shares_of(
 
     A numeric feature whose bins were released has the masses of that release. The shares of any
     other are fitted to the released weights of the leaves of its trees; with a logistic loss these
-    are sums of p (1 - p), not counts. Where there is neither, bins are taken as equal and nothing
+    are sums of p (1 - p), not counts. If there is neither, bins are taken as equal and nothing
     as missing.
 
     Parameters

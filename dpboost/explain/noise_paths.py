@@ -1,4 +1,4 @@
-"""What the known noise may have done to every leaf: simulated side by side, without a refit."""
+"""Simulation of the effect of the known noise on every leaf, without refits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ANSWER = 0.5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisePaths:
-    """Deviations of the leaves of every tree from a fit without noise on the same structures.
+    """Deviations of leaves from a fit without noise on the same tree structures.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS, seed: int = 0) -> No
     Returns
     -------
     NoisePaths or None
-        None where the recipe releases no sums of leaves.
+        None if the recipe releases no sums of leaves.
     """
     trees = ensemble.released or ensemble.trees
     if not trees or any(tree.noise is None for tree in trees):

@@ -1,6 +1,6 @@
-"""LightGBM's plots, and plots of shapes with the errors that the noise leaves to them.
+"""LightGBM's plots, and plots of feature effects with their errors from noise.
 
-They draw released models and metrics of public rows.
+They use released models and metrics of public rows only.
 """
 
 from __future__ import annotations
@@ -131,11 +131,11 @@ def plot_shapes(
     ax : matplotlib.axes.Axes, optional
         For one feature.
     level : float, default=0.9
-        How surely a band covers the effect of a fit without noise, bin by bin.
+        Coverage of a band in each bin, for the effect of a fit without noise.
     output : int, default=0
         Which raw score, where there is one for each of several classes.
     max_num_features : int, default=6
-        Where no features are given.
+        If no features are given.
     figsize, dpi, grid, title, ylabel
         As in LightGBM's functions; ``@name@`` stands for the name of a feature.
 
@@ -146,7 +146,7 @@ def plot_shapes(
     Raises
     ------
     InvalidParameterError
-        For features that the model does not split.
+        If the model does not split on a feature.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def plot_shape_compare(
     title: str = "@name@",
     ylabel: str = "Effect on the raw score",
 ) -> Any:
-    """Plot the effect of one feature in two models, each with the band of its noise.
+    """Plot the effect of one feature in two models, each with its error band.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def plot_shape_compare(
     Raises
     ------
     InvalidParameterError
-        If one of them does not split the feature, or reads it in another way.
+        If a model does not split on the feature, or its bins or categories differ.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def plot_interactions(
     dpi: int | None = None,
     title: str = "@first@ × @second@",
 ) -> Any:
-    """Plot what pairs of features do together beyond what each does alone.
+    """Plot the interaction effects of pairs of features.
 
     Cells whose effect is within 1.64 standard errors of zero are hatched.
 
@@ -269,7 +269,7 @@ def plot_interactions(
         ``model.explain(pairs=...)`` returns.
     output : int, default=0
     max_num_pairs : int, default=4
-        Where no pairs are given.
+        If no pairs are given.
     figsize, dpi, title
         As in LightGBM's functions; ``@first@`` and ``@second@`` stand for names.
 
@@ -280,7 +280,7 @@ def plot_interactions(
     Raises
     ------
     InvalidParameterError
-        For pairs that are not there, and for models of single features.
+        If a pair does not exist, or the model has no interactions.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Why a prediction is what it is: the largest contributions, each with its error."""
+"""Reasons of a prediction: the largest contributions, each with its error."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def contributions(
     Returns
     -------
     contribution, error : ndarray of shape (n_rows, n_features)
-        None where the recipe releases no sums of leaves.
+        None if the recipe releases no sums of leaves.
     """
     paths = noise_paths(ensemble, _N_PATHS)
     if paths is None:

@@ -1,7 +1,7 @@
-"""Parties that keep their rows: secure sums, shares of the noise, one coordinator.
+"""Federated training: secure aggregation, distributed noise, and one coordinator.
 
-Every party runs the fit on its own rows. At each release it charges its own ledger, sends its part
-with a share of the noise and a mask, and goes on with the sum. The coordinator adds.
+Every party runs the fit on its rows. At each release it charges its ledger, sends its part with a
+share of the noise and a mask, and continues with the sum, which the coordinator computes.
 """
 
 from dpboost.federated.cross_validation import cv, cv_agreement

@@ -1,7 +1,7 @@
-"""Sessions whose messages another framework carries: it asks each party, and brings back bytes.
+"""Sessions whose messages another framework transports as tasks and replies.
 
-A framework that sends tasks to sites and collects replies carries the same messages as HTTPS. Each
-task brings a party the coordinator's last reply, and the reply to the task is the party's next
+A framework that sends tasks to sites and collects replies transports the same messages as HTTPS.
+Each task contains the coordinator's last reply, and the reply to the task is the party's next
 message. The party runs in one process for the whole session.
 """
 
@@ -26,7 +26,7 @@ Carry = Callable[[Mapping[int, bytes]], Mapping[int, bytes]]
 
 
 class Mailbox:
-    """A party's link where a framework carries bytes: it takes in tasks, and hands out messages.
+    """A party's link over a framework: it receives tasks and returns messages.
 
     Parameters
     ----------

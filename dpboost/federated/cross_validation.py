@@ -1,8 +1,8 @@
 """Cross-validation over parties: a fit for each fold and one evaluation, under one budget.
 
-Each party deals its rows by secret random assignment of its own. A row takes part in all fits but
-that of its fold and is evaluated by the model of that one, so that what it takes part in costs the
-budget, whatever its fold. All of it is one session.
+Each party assigns its rows to folds by a secret random draw. A row takes part in all fits except
+that of its fold, and the model of that fold is evaluated on it, so every row uses the same budget.
+All fits and the evaluation are one session.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def cv_agreement(
     weighted: bool = False,
     init_model: Any = None,
 ) -> Agreement:
-    """Return the terms of a cross-validation, for all data holders to read: one session.
+    """Return the terms of a cross-validation in one session, for review by all data holders.
 
     Parameters
     ----------
     model : FederatedBoostingClassifier or FederatedBoostingRegressor
-        Its parameters, as for a fit; the budget is that of all fits and their evaluation.
+        Parameters as for a fit; the budget is that of all fits and their evaluation.
     n_parties, features, identities, weighted, init_model
-        As of its ``agreement``.
+        As in its ``agreement``.
     nfold : int, default=5
         2 to 100.
     metrics : str or list of str, optional
@@ -67,7 +67,7 @@ def cv_agreement(
     Raises
     ------
     InvalidParameterError
-        For bad parameters, and where a part of the budget is too small for a fit.
+        If parameters are invalid, or a part of the budget is too small for a fit.
 
     Examples
     --------
@@ -108,12 +108,12 @@ def cv(
     sample_weight: Sequence[Any] | None = None,
     user_ids: Sequence[Any] | None = None,
 ) -> CVResults:
-    """Cross-validate with all parties in this process: a simulation.
+    """Simulate a cross-validation with all parties in this process.
 
     Parameters
     ----------
     model : FederatedBoostingClassifier or FederatedBoostingRegressor
-        Its parameters, as for a fit; it is not fitted itself. Its budget is that of everything.
+        Parameters as for a fit; not fitted itself. Its budget is that of all fits and metrics.
     parties : sequence of (X, y)
         Rows and labels of each of at least two parties; some may be empty arrays.
     nfold : int, default=5
@@ -122,28 +122,28 @@ def cv(
         LightGBM's names, or those of ``dpboost.evaluate``, as of ``dpboost.cv``; all rows weigh
         the same.
     init_model : estimator, Booster, str or path, optional
-        Model to go on from.
+        Model to continue.
     return_cvbooster : bool, default=False
-        Whether the result holds the models, as ``"cvbooster"``.
+        Whether the result contains the models, as ``"cvbooster"``.
     sample_weight, user_ids : sequence of array-like, optional
         Of the rows of each party, as of the model's ``fit``.
 
     Returns
     -------
     CVResults
-        As of ``dpboost.cv``: lists of one value named ``"valid l2-mean"`` and ``"valid l2-stdv"``,
-        over the folds, ``privacy_report`` of all fits and metrics together, and ``party_reports``,
-        those of the parties by their own ledgers.
+        As in ``dpboost.cv``: lists of one value named ``"valid l2-mean"`` and ``"valid l2-stdv"``,
+        over the folds, ``privacy_report`` of all fits and metrics together, and ``party_reports``
+        of the parties, from their ledgers.
 
     Raises
     ------
     InvalidParameterError
-        For bad parameters, before anything is drawn or charged.
+        For invalid parameters, before anything is drawn or charged.
 
     Privacy
     -------
-    Spends the model's ``epsilon`` once for everything. Each party deals its rows by its own random
-    assignment, which it keeps secret: of individuals, all rows that one party has are in one fold.
+    Uses the model's ``epsilon`` once for all fits and metrics. Each party assigns its rows to folds
+    by a secret random draw; all rows of an individual at one party are in one fold.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def cv(
 
 
 def results_of(found: Result, model: Any = None, *, return_cvbooster: bool = False) -> CVResults:
-    """Return the figures of a session in LightGBM's form.
+    """Return the metrics of a session in LightGBM's form.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _history(asked: Sequence[FoldMetric], found: Evaluation) -> list[tuple[Any, 
 
 
 def _report(found: Result) -> PrivacyReport:
-    """Say what a row may have cost: all fits but the cheapest, and the evaluation."""
+    """Return the report of the largest charge of a row: all fits but one, and the evaluation."""
     terms, fit, ledger = found.agreement, found.fits[0].report, found.ledger
     assert terms.folds is not None
     n_folds = terms.folds.n_folds

@@ -1,4 +1,4 @@
-"""Estimators whose rows lie with parties: fitted models are LightGBM models all the same."""
+"""Estimators for rows of several parties; fitted models are LightGBM models."""
 
 from __future__ import annotations
 
@@ -81,40 +81,40 @@ _DOCUMENTATION = """    Parameters
         Probability with which the guarantee may fail.
     recipe : {"best", "dpboost", "para", "seq"}, default="best"
         ``best`` is the same algorithm as for one table. The others choose splits from noisy
-        histograms of all features instead of exact gains, which no one has; the report says so.
+        histograms of all features instead of exact gains, which no party has.
     schema : Schema or dict
-        What is public: all categories, and classes or label bounds, must be declared. Bounds of
-        numeric columns that are missing are learned with a tenth of the budget.
+        Public metadata: all categories, and classes or label bounds, must be declared. Missing
+        bounds of numeric columns are estimated with a tenth of the budget.
     neighbors : {"add_remove", "replace"}, default="add_remove"
-        The relation, for the rows of one party.
+        Neighboring relation, for the rows of one party.
     rows_per_user : int, optional
-        Protects individuals instead of rows: so many rows of each take part at a party, those that
-        come first. ``fit`` then takes ``user_ids``.
+        Maximum rows of an individual at a party; the first ones take part. The guarantee then
+        protects individuals instead of rows, and ``fit`` needs ``user_ids``.
     parties_per_user : int, default=1
-        At how many parties a person may have rows. It is declared: no party sees the others'.
+        Declared maximum number of parties at which an individual has rows.
     colluding : int, default=1
-        Parties that may show one another and the coordinator all they know: the guarantee for the
-        rows of the rest holds against them. 1 is a party on its own; the noise grows with it.
+        Maximum number of parties that collude with each other and the coordinator; the guarantee
+        protects the rows of the other parties against them. The noise grows with it.
     preset, n_estimators, learning_rate, max_depth, reg_lambda, max_bin, trees_per_ensemble, \
 features_per_tree, gradient_clip, step_prior, hessian_share, max_interaction, \
 monotone_constraints, interaction_constraints : optional
-        As of the estimators for one table; None means the rule of the recipe. Only recipe ``best``
-        takes ``max_interaction`` and ``interaction_constraints`` here.
+        As in the estimators for one table; None means the rule of the recipe. Only recipe ``best``
+        supports ``max_interaction`` and ``interaction_constraints`` here.
     objective, alpha, fair_c, tweedie_variance_power, poisson_max_delta_step, class_weight, \
 scale_pos_weight, max_weight : optional
-        What is learned, as of the estimators for one table; all of it is in the agreement. An
-        objective is named: parties run no one's functions. Only recipe ``best`` takes other than
+        As in the estimators for one table, and part of the agreement. An objective must be a name,
+        because parties run no external code. Only recipe ``best`` supports values other than
         the defaults.
     max_delta_step, path_smooth, min_sum_hessian_in_leaf, feature_fraction, feature_contri, \
 bagging_fraction : optional
-        LightGBM's, at no cost; None leaves each out. Only recipe ``best`` takes the middle four.
+        As in LightGBM, without charge. Only recipe ``best`` supports the middle four.
     random_state : int, optional
         Seeds public randomness only.
     noise_seed : int, optional
-        For tests: the shares of the noise add up to what one process draws from this seed. The
-        model is not private and says so.
+        For tests: the shares of the noise add up to the noise of one process with this seed. The
+        model is not private, and its report states this.
     verbosity : int, default=1
-        0 and less: no progress bar.
+        Zero or less hides the progress bar.
 
     Attributes
     ----------
@@ -123,12 +123,12 @@ bagging_fraction : optional
     privacy_report_ : PrivacyReport
         The guarantee against the coordinator, against other parties, and against several of them.
     party_reports_ : tuple of PrivacyReport
-        After `fit`: that of every party of the simulation, from its own ledger.
+        After `fit`: the report of every party of the simulation, from its ledger.
 """
 
 
 class _FederatedEstimator(BaseEstimator):
-    """What the two estimators share; comes before the estimator for one table in the bases."""
+    """Shared code of the two estimators; a base before the estimator for one table."""
 
     _task: str
 
@@ -207,7 +207,7 @@ class _FederatedEstimator(BaseEstimator):
         weighted: bool = False,
         init_model: Any = None,
     ) -> Agreement:
-        """Return the terms that these parameters make, for all data holders to read.
+        """Return the terms of a fit with these parameters, for review by all data holders.
 
         Parameters
         ----------
@@ -217,10 +217,9 @@ class _FederatedEstimator(BaseEstimator):
         identities : sequence of str, optional
             Public keys of the parties (``Identity.public``), by their numbers.
         weighted : bool, default=False
-            Whether every party gives weights of its rows; ``max_weight`` is then to be given.
+            Whether every party has row weights; this requires ``max_weight``.
         init_model : estimator, Booster, str or path, optional
-            A released model to continue, fitted over parties or not. Its text is a part of the
-            terms.
+            Released model to continue, federated or not. Its text is part of the terms.
 
         Returns
         -------
@@ -229,7 +228,7 @@ class _FederatedEstimator(BaseEstimator):
         Raises
         ------
         InvalidParameterError
-            If the recipe cannot be trained under them, or does not go with ``init_model``.
+            If the recipe does not support the terms or ``init_model``.
         """
         owner = type(self).__name__
         if self.schema is None:
@@ -278,7 +277,7 @@ class _FederatedEstimator(BaseEstimator):
         fraction: None = None,
         **other: Any,
     ) -> Any:
-        """Train with all parties in this process: a simulation.
+        """Simulate the training with all parties in this process.
 
         Parameters
         ----------
@@ -289,16 +288,16 @@ class _FederatedEstimator(BaseEstimator):
             Not used.
         sample_weight : sequence of array-like, optional
             Weights of the rows of each party: private, not negative and clipped to
-            ``max_weight``, which is to be given.
+            ``max_weight``, which is required.
         user_ids : sequence of array-like, optional
-            Whose row each one is, for each party, where ``rows_per_user`` protects individuals.
+            User of each row, for each party; needed with ``rows_per_user``.
         init_model : estimator, Booster, str or path, optional
-            A released model to continue: its trees are kept, each party finds the scores of its
-            own rows by it, and the budgets add up.
+            Released model to continue: its trees are kept, each party computes the scores of its
+            rows, and the budgets add up.
         budget, fraction : None
-            Refused: a budget has no records at parties.
+            Refused: parties do not charge a ``Budget``.
         **other
-            Refused, with the reason: what the estimator of one table takes beside these.
+            Refused, with the reason: further arguments of the estimator for one table.
 
         Returns
         -------
@@ -307,7 +306,7 @@ class _FederatedEstimator(BaseEstimator):
         Raises
         ------
         InvalidParameterError
-            For bad parameters or input, before anything is drawn or charged.
+            For invalid parameters or input, before anything is drawn or charged.
         """
         owner = type(self).__name__
         refuse_budget(owner, budget, fraction, self)
@@ -329,13 +328,13 @@ class _FederatedEstimator(BaseEstimator):
         return self
 
     def _keep(self, found: Result, fold: int = 0) -> None:
-        """Take the model of a session, or that of a fold."""
+        """Store the model of a session, or that of a fold."""
         self.agreement_ = found.agreement
         self._store(found.fits[fold], None, found.agreement.continued, has_names=False)
 
 
 class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):
-    """Differentially private boosting for classes, over parties that keep their rows.
+    """Differentially private gradient boosting for classification on rows of several parties.
 
     Examples
     --------
@@ -354,7 +353,7 @@ class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):
 
 
 class FederatedBoostingRegressor(_FederatedEstimator, DPBoostRegressor):
-    """Differentially private regression by boosting, over parties that keep their rows.
+    """Differentially private gradient boosting for regression on rows of several parties.
 
     Examples
     --------
@@ -394,7 +393,7 @@ def estimator_of(agreement: Agreement) -> Any:
 
 
 def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:
-    """Return a schema that speaks of columns by name, as all parties know them."""
+    """Return a schema with columns by name, as all parties know them."""
     known = schema.resolve(names := list(map(str, features)))
     tables: dict[str, Any] = {
         part: {names[position]: value for position, value in sorted(getattr(known, part).items())}
@@ -404,7 +403,7 @@ def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:
 
 
 def refuse_unsupported(given: Mapping[str, Any], owner: str) -> None:
-    """Raise for parameters that have no meaning over parties, with the reason; None is none."""
+    """Raise for parameters that are not supported over parties, with the reason."""
     for name, value in given.items():
         reason = UNSUPPORTED.get(name)
         if reason is None:
@@ -454,7 +453,7 @@ def simulate_tables(
 
 
 def party_columns(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, ...]:
-    """Return the names of the columns, which are the same, in one order, for all parties."""
+    """Return the names of the columns, which must be the same for all parties, in one order."""
     found = []
     for X, _ in tables:
         table = X if hasattr(X, "shape") else np.asarray(X)
@@ -477,7 +476,7 @@ def party_columns(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, .
 def party_arrays(
     name: str, given: Any, tables: Sequence[tuple[Any, Any]], owner: str
 ) -> list[Any] | None:
-    """Return what there is beside the rows of each party, None where there is nothing."""
+    """Return additional arrays of each party, or None."""
     if given is None:
         return None
     arrays = list(given) if isinstance(given, (list, tuple)) else []

@@ -1,4 +1,4 @@
-"""Metrics of a released model on the rows of parties, who do not show them."""
+"""Private metrics of a released model on the rows of several parties."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def evaluate(
     Raises
     ------
     InvalidParameterError
-        For bad parameters or input, before anything is drawn or charged.
+        For invalid parameters or input, before anything is drawn or charged.
 
     Privacy
     -------

@@ -1,4 +1,4 @@
-"""Who coordinates a session, and what users get of it: estimators, figures, cross-validations."""
+"""The coordinator of a session and its results: estimators, metrics, cross-validations."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from dpboost.recipes import ALGORITHMS
 
 
 class Coordinator:
-    """Adds what parties send, and has the model in the end. It needs no rows and no trust in it.
+    """Add the messages of parties and return the model; needs no rows and need not be trusted.
 
     Parameters
     ----------
     agreement : Agreement
-        What all parties have; it decides everything.
+        Terms of the session, equal for all parties.
     hub : Hub
-        Where their messages come in.
+        Hub for the messages of the parties.
     timeout : float, default=600.0
         Seconds to wait for the messages of a step.
 
     Raises
     ------
     InvalidParameterError
-        For terms that do not fit a recipe.
+        If the terms do not match a recipe.
 
     Examples
     --------
@@ -62,17 +62,17 @@ class Coordinator:
         Parameters
         ----------
         show_progress : bool, default=False
-            Whether a long fit draws a progress bar.
+            Whether a long fit shows a progress bar.
 
         Returns
         -------
         estimator, Evaluation or CVResults
-            By what the agreement is on.
+            Depending on the agreement.
 
         Raises
         ------
         PartyLostError, PartyRefusedError
-            Where the session ends without a result. What was charged stays charged.
+            If the session ends without a result. Charges are kept.
         """
         refuse_budget("Coordinator")
         self._agreement.warn()
@@ -85,7 +85,7 @@ def outcome_of(found: Result) -> Any:
     Parameters
     ----------
     found : Result
-        Of ``Party.run``, or of a coordinator.
+        Result of ``Party.run``, or of a coordinator.
 
     Returns
     -------

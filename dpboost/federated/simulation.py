@@ -1,4 +1,4 @@
-"""All parties in one process: each runs the fit in a thread of its own."""
+"""Simulation of all parties in one process, each in a separate thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpboost.federated.training.session_run import Result, run_session
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Simulation:
-    """What the coordinator and each party have in the end.
+    """The results of the coordinator and of each party.
 
     Parameters
     ----------

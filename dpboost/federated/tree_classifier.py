@@ -1,4 +1,4 @@
-"""One private decision tree from the rows of several data holders who do not show them."""
+"""A private decision tree on the rows of several parties."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _DECIDED = tuple(name for name in DECIDED_BY_RECIPE if name not in _CENTRAL_ALON
 
 
 class FederatedTreeClassifier(TreeClassifier):
-    """Differentially private decision tree over parties that keep their rows.
+    """Differentially private decision tree for classification on rows of several parties.
 
-    ``fit`` runs all parties in this process, each with its own rows, ledger and keys, and a
-    coordinator that sees masked or released numbers only. The same parties run as processes of
-    their own on a network; see ``dpboost.federated``.
+    ``fit`` runs all parties in this process, each with its rows, ledger and keys, and a
+    coordinator that receives masked or released numbers only. In production the parties run as
+    separate processes on a network; see ``dpboost.federated``.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ min_gain, prune, min_rows, bounds_share, monotone_constraints : optional
         each. By ``selection`` a party chooses a split on its own rows (``local_rnm``).
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
-        private*: a warning, the report and the model text say so.
+        private*: a warning, the report and the model text state this.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ min_gain_, prune_, min_rows_, bounds_share_
         Raises
         ------
         InvalidParameterError
-            For bad parameters, an incomplete schema or bad shapes, before anything is drawn or
+            For invalid parameters, an incomplete schema or bad shapes, before anything is drawn or
             charged.
 
         Privacy

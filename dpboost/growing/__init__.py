@@ -1,1 +1,1 @@
-"""Public rules by which trees grow, over released numbers alone."""
+"""Public rules of tree growth that use released numbers only."""

@@ -1,4 +1,4 @@
-"""The one boosting loop: ensembles in sequence, rounds on disjoint rows inside each.
+"""The boosting loop: ensembles in sequence, with rounds on disjoint rows inside each.
 
 Proof: docs/proofs/composition.md.
 """
@@ -31,7 +31,7 @@ from dpboost.trees.tree import Tree
 
 
 class RoundLearner(Protocol):
-    """Learns the trees of one round through the gate."""
+    """Learn the trees of one round through the privacy gate."""
 
     def learn(
         self,
@@ -51,7 +51,7 @@ class RoundLearner(Protocol):
         index : int
             Position of the round in its ensemble, from 0.
         budget : Fraction or inf
-            What the round may spend.
+            Budget of the round.
         ledger : Ledger
             The gate.
         learning_rate : float, optional
@@ -61,22 +61,22 @@ class RoundLearner(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class BoostingLoop:
-    """Strategies of a boosting run; one object serves every recipe.
+    """Strategies of a boosting run, for every recipe.
 
     Parameters
     ----------
     n_rounds : int
-        Rounds in all; a public number that no row can change.
+        Number of rounds; public and independent of rows.
     schedule : Schedule
         How rounds share rows.
     learner : RoundLearner
         Learns the trees of one round.
     order : TreesInOrder, optional
-        Brings sums of released trees into order.
+        Makes sums of released trees monotone.
     choice : ColumnChoice, optional
-        What is released before the first round.
+        Releases before the first round.
     listed : ListedParts, optional
-        Where the learner collects what its sums show of lists of categories.
+        Estimates of category frequencies from released sums.
     """
 
     n_rounds: int
@@ -87,7 +87,7 @@ class BoostingLoop:
     listed: ListedParts | None = None
 
     def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
-        """Have encoded rows put into bins, with scores at their start."""
+        """Bin the encoded rows and set their initial scores."""
         rows.apply("into_rounds", binner=binner, loss=loss, weighting=weighting)
 
     def run(
@@ -143,7 +143,7 @@ class BoostingLoop:
         callback : RoundCallback, optional
             May set the learning rate of a round, and may end training.
         order : OrderOfSums, optional
-            Brings what was released into order on the way.
+            Makes released trees monotone during training.
 
         Returns
         -------
@@ -152,9 +152,9 @@ class BoostingLoop:
 
         Privacy
         -------
-        Ensembles are charged one after the other, rounds of an ensemble side by side: a row's
-        coin puts it into exactly one of them. Budgets are fixed before the first round: where a
-        callback ends training, what the rounds left out would have cost is never charged.
+        Ensembles are charged sequentially, and rounds of an ensemble in parallel: a row is randomly
+        assigned to exactly one of them. Budgets are fixed before the first round: if a callback
+        ends training, the remaining rounds are never charged.
         """
         plans = self.schedule.plan(self.n_rounds)
         shares = divide(budget, [1] * len(plans))
@@ -183,7 +183,7 @@ class BoostingLoop:
 
 
 class TrainingRows:
-    """What the boosting loop knows of the rows: where to ask, and what is public about them.
+    """The handle of the rows for the boosting loop, and their public metadata.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class TrainingRows:
 
     Privacy
     -------
-    Nothing leaves but through the Sensitive values of the ``TreeRows`` it makes.
+    Values are available only as Sensitive values of its ``TreeRows``.
     """
 
     def __init__(
@@ -224,12 +224,12 @@ class TrainingRows:
         self.source.apply("deal", shares=plan.shares, coins=coins)
 
     def take(self, index: int) -> TreeRows:
-        """Take the rows of round ``index`` of the ensemble, with scores up to date."""
+        """Return the rows of round ``index`` of the ensemble, with updated scores."""
         self.source.apply("take", index=index)
         return TreeRows(self)
 
     def append(self, trees: tuple[Tree, ...]) -> None:
-        """Take note of the released trees of a round, one for each output."""
+        """Append the released trees of a round, one for each output."""
         self.source.apply("append", trees=trees)
         self._n_trees += 1
 
@@ -239,7 +239,7 @@ class TrainingRows:
 
 
 class TreeRows:
-    """The rows of one round; what it hands out is Sensitive.
+    """The rows of one round; returns Sensitive values.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ class TreeRows:
 
 
 class TreesInOrder(Protocol):
-    """Brings sums of released trees into order: post-processing."""
+    """Post-processing that makes sums of released trees monotone."""
 
     def stops(self, n_rounds: int) -> frozenset[int]:
         """Return the numbers of rounds after which this is done on the way."""
@@ -337,7 +337,7 @@ class TreesInOrder(Protocol):
 
 @dataclass(kw_only=True, eq=False)
 class OrderOfSums:
-    """Corrects the scores of the rows on the way, and writes the trees of the model.
+    """Correct the scores of the rows during training, and write the trees of the model.
 
     Proof: docs/proofs/constraints.md.
 
@@ -361,7 +361,7 @@ class OrderOfSums:
     def of(
         cls, trees_in_order: TreesInOrder | None, n_rounds: int, n_outputs: int
     ) -> OrderOfSums | None:
-        """Return what brings sums into order, None where nothing asks for it."""
+        """Return what brings sums into order, None if nothing asks for it."""
         if trees_in_order is None:
             return None
         return cls(trees_in_order=trees_in_order, n_rounds=n_rounds, n_outputs=n_outputs)
@@ -399,7 +399,7 @@ _COIN_UNITS = 2**16
 
 @dataclass(frozen=True, kw_only=True)
 class EnsemblePlan:
-    """Trees that are grown side by side on disjoint rows.
+    """Trees that are grown on disjoint rows.
 
     Parameters
     ----------
@@ -449,7 +449,7 @@ class EnsembleOfEnsembles:
     learning_rate : float
         Shrinkage, which also sets the shares.
     part : Fraction
-        Chance of a row to take part in an ensemble at all.
+        Probability that a row takes part in an ensemble at all.
 
     Privacy
     -------
@@ -483,7 +483,7 @@ class HalfOfTheUnused:
     Parameters
     ----------
     part : Fraction
-        Chance of a row to take part at all.
+        Probability that a row takes part at all.
     """
 
     part: Fraction = Fraction(1)
@@ -503,11 +503,11 @@ class Sequential:
     Parameters
     ----------
     part : Fraction
-        Chance of a row to take part in a round.
+        Probability that a row takes part in a round.
 
     Privacy
     -------
-    Every round is charged to every row, whether its coin has left it out or not.
+    Every round is charged to every row, whether or not the row takes part.
     """
 
     part: Fraction = Fraction(1)
@@ -519,7 +519,7 @@ class Sequential:
 
 
 def bagged(fraction: float | None) -> Fraction:
-    """Return the chance of a row to take part, as a fraction that coins can draw."""
+    """Return the probability that a row takes part, as a fraction that can be drawn."""
     if fraction is None:
         return Fraction(1)
     return Fraction(max(1, round(fraction * _COIN_UNITS)), _COIN_UNITS)

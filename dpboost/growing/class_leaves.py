@@ -1,4 +1,4 @@
-"""Leaves of single trees: released class counts, and the probabilities made of them."""
+"""Leaves of single trees: released class counts and their probabilities."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def release_leaf_counts(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GrownTree:
-    """What the growth of a single tree has released.
+    """The releases of a single tree.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class GrownTree:
     noise_stddev : float
         Standard deviation of the noise of a count.
     sizes : ndarray of shape (n_nodes,), float64, or None
-        Released sizes of nodes, NaN where none was released; None where there are none at all.
+        Released sizes of nodes, NaN where none was released; None if there are none at all.
     """
 
     growing: GrowingTree
@@ -81,7 +81,7 @@ def add_up(growing: GrowingTree, of_leaves: NDArray[np.float64]) -> NDArray[np.f
 
 
 class ClassProbability(Protocol):
-    """Turns released counts into the class probabilities of leaves."""
+    """Compute the class probabilities of leaves from released counts."""
 
     def of(self, tree: GrownTree) -> NDArray[np.float64]:
         """Return probabilities of shape (n_leaves, n_classes)."""
@@ -89,10 +89,10 @@ class ClassProbability(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedProbability:
-    """Shares of the released counts; the class of the largest count is the likeliest.
+    """Fractions of the released counts; the class of the largest count is the most probable.
 
-    Counts below zero are taken for zero and every class gets half a row more. A leaf without a
-    count above zero takes the shares of the nearest node above that has one.
+    Negative counts are set to zero and half a row is added to every class. A leaf without a
+    positive count takes the fractions of its nearest ancestor with one.
     """
 
     def of(self, tree: GrownTree) -> NDArray[np.float64]:
@@ -110,13 +110,13 @@ class CountedProbability:
 
 @dataclass(frozen=True, kw_only=True)
 class ShrunkenProbability:
-    """Shares of the released counts, drawn towards the node above by what is known of the noise.
+    """Fractions of the released counts, shrunk towards the parent node by the known noise.
 
     From the root down the share of a node of n released rows is a mean of its own, of weight
     ``n^2 / (n^2 + n rows + (s / prior)^2)``, and that of the node above it, where s is the
     standard deviation of the noise of its counts: the posterior mean under a prior of variance
-    ``prior**2`` for the step from a node to its child. A leaf of noise alone says what the node
-    above it says, so that depth costs little.
+    ``prior**2`` for the step from a node to its child. A leaf of pure noise has the probabilities
+    of its parent, so additional depth does little harm.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How the splits of single trees are chosen from class counts, and what is known of node sizes."""
+"""Choice of the splits of single trees from class counts."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def row_limits(
 
 
 class SplitSelector(Protocol):
-    """Chooses a split for each of some nodes, at a cost of ``releases`` equal parts.
+    """Choose a split for each of some nodes, with a charge of ``releases`` equal parts.
 
-    ``rows`` are the statistics that it asks: of classes, or of labels.
+    ``rows`` are the statistics that it queries: of classes, or of labels.
     """
 
     def choose(

@@ -1,4 +1,4 @@
-"""Leaf estimators: from integer sums to a value, and what one row can change in it.
+"""Leaf values from integer sums, and their sensitivity.
 
 Proof: docs/proofs/leaf-values.md.
 """

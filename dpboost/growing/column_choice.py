@@ -1,4 +1,4 @@
-"""Which columns are cut first and most often, chosen privately before the first tree."""
+"""Private choice of the columns that are split first and most often."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpboost.rows.column_scores import MOST_CELLS, among, scores_of_columns
 
 @dataclass(frozen=True, kw_only=True)
 class ChoicePlan:
-    """How many columns are chosen, from public numbers.
+    """The number of chosen columns, from public numbers.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class ChoicePlan:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnChoice:
-    """Choose informative columns, one after the other, by the exponential mechanism.
+    """Choose informative columns sequentially by the exponential mechanism.
 
-    The noise of a choice does not grow with the number of columns; that of a vector of their
-    scores would grow with its root. After the first choices "no more" is a candidate as well: its
-    score is that of a typical column of noise, raised to that of the best of them.
+    The noise of a choice does not grow with the number of columns; the noise of a vector of their
+    scores would grow with its square root. After the first choices, stopping is a candidate as
+    well: its score is that of a typical column of noise, raised to that of the best of them.
 
     Parameters
     ----------

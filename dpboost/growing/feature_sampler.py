@@ -1,4 +1,4 @@
-"""Which features the next random partition cuts: every one first, then useful ones and sets."""
+"""Choice of the features of random partitions: all in turn first, then useful ones and sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PART_OF_OTHERS, DOUBT_OF_OTHERS = 0.08, 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Preference:
-    """How much more often useful features are cut than others.
+    """The preference for useful features.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Preference:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AllowedFeatures:
-    """Public draws of the features that a tree may split, where it chooses among them itself.
+    """Public draws of the features that a tree may split on.
 
     Proof: docs/proofs/constraints.md.
 
@@ -71,7 +71,7 @@ class AllowedFeatures:
         public: np.random.Generator,
         fraction: float | None = None,
     ) -> AllowedFeatures | None:
-        """Return what keeps to these groups and sizes, None where all features may meet."""
+        """Return what keeps to these groups and sizes, None if all features may meet."""
         if groups is None and most is None and fraction is None:
             return None
         return cls(
@@ -98,14 +98,14 @@ def part_of(n_features: int, fraction: float) -> int:
 
 
 class FeatureQueue:
-    """A shuffled list of features, refilled by what released leaves have shown.
+    """A shuffled list of features, refilled according to released gains.
 
     Proof: docs/proofs/constraints.md.
 
-    The first list visits every feature once. Each later one holds as many positions as there are
-    features, given out by systematic sampling in proportion to
-    ``(gain / largest gain)**power + floor``. A feature's gain is what its splits have shown in a
-    partition, on a mean that forgets, less ``doubt`` deviations of what noise alone would show.
+    The first list contains every feature once. Each later list has the same length and is drawn by
+    systematic sampling in proportion to ``(gain / largest gain)**power + floor``. The gain of a
+    feature is a moving average of the released gains of its splits, minus ``doubt`` standard
+    deviations of the gain of pure noise.
 
     Parameters
     ----------
@@ -346,13 +346,13 @@ MOST_SETS = 400
 
 
 class FeatureSets:
-    """The sets of features of earlier partitions, drawn in proportion to what they have shown.
+    """The feature sets of earlier partitions, drawn in proportion to their released gains.
 
     Proof: docs/proofs/constraints.md.
 
-    Which features belong together, only a partition of all of them tells. A set's gain is what
-    the splits of its last partition have shown, less ``DOUBT`` deviations of what noise alone
-    would show.
+    Only a partition of all features of a set measures their joint gain. The gain of a set is the
+    released gain of its last partition, minus ``DOUBT`` standard deviations of the gain of pure
+    noise.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ class FeatureSets:
         self._gains = np.zeros(MOST_SETS)
 
     def draw(self) -> NDArray[np.int32] | None:
-        """Return the features of a set, None where no set is to be taken."""
+        """Return the features of a set, None if no set is to be taken."""
         if self._chance == 0 or self._public.random() >= self._chance:
             return None
         below = np.maximum(self._gains, 0.0).cumsum()

@@ -1,4 +1,4 @@
-"""Which of the nodes that could be split are split next: public rules over released numbers."""
+"""Public rules for the order in which nodes are split."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpboost.trees.growing_tree import Splits
 
 
 class Frontier(Protocol):
-    """Splits that were found and not yet made."""
+    """Splits that are found and not yet applied."""
 
     def push(self, splits: Splits) -> None:
         """Take in the splits of new nodes."""
@@ -20,7 +20,7 @@ class Frontier(Protocol):
 
 
 class DepthWise:
-    """Make every split at once, so that a tree grows level by level."""
+    """Apply all splits at once, so that a tree grows level by level."""
 
     def __init__(self) -> None:
         self._waiting = Splits.none()
@@ -37,7 +37,7 @@ class DepthWise:
 
 @dataclass(eq=False)
 class BestFirst:
-    """Make the split of the highest released priority, a public number of times.
+    """Apply the split of the highest released priority, a public number of times.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Growth of one tree through the gate, level by level or by what a frontier says."""
+"""Growth of one tree through the privacy gate, level by level or by a frontier."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class LevelwiseGrower:
 
     Algorithm 1 of Li, Wu, Wen and He (AAAI 2020), without its per-node loop: a level is one
     release. Half of the tree's budget goes to the leaves, the rest in equal parts to the levels.
-    The tree is always complete, so its shape says nothing about the rows.
+    The tree is always complete, so its shape reveals nothing about the rows.
 
     Parameters
     ----------

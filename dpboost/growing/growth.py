@@ -1,4 +1,4 @@
-"""What a recipe builds: the growth of a model from rows, round by round or in one tree."""
+"""The growth of a model, which a recipe builds: in boosting rounds or as one tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpboost.trees.tree import Tree
 
 
 class RoundCallback(Protocol):
-    """Looks on while rounds are released; sees released and public values only."""
+    """Callback for released rounds; receives released and public values only."""
 
     def before(self, index: int) -> float | None:
         """Return the learning rate of the round, None for the learner's own."""
@@ -39,7 +39,7 @@ class RoundCallback(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Grown:
-    """What a growth has released.
+    """The releases of a growth.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Grown:
 
 
 class Growth(Protocol):
-    """Strategies that turn rows into trees."""
+    """Strategies that fit trees to rows."""
 
     @property
     def n_rounds(self) -> int:

@@ -1,4 +1,4 @@
-"""Growth by noisy histograms of the features that bounds do not rule out, which saves budget.
+"""Growth by noisy histograms of features that bounds do not exclude, to save budget.
 
 Proofs: docs/proofs/impurity-bounds.md and docs/proofs/composition.md.
 """
@@ -39,7 +39,7 @@ FIRST_GROUP, GROWTH = 1, 4
 
 @dataclass(kw_only=True, eq=False)
 class Node:
-    """What is known of a node while it is looked at: released numbers and public budgets.
+    """The released numbers and public budgets of a node.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class SavedHistograms:
-    """Histograms of the features that bounds do not rule out: Algorithm 6.
+    """Histograms of the features that bounds do not exclude: Algorithm 6.
 
     Parameters
     ----------

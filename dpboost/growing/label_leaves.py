@@ -1,4 +1,4 @@
-"""Leaves of single trees of numbers: released sums, and the means made of them."""
+"""Leaves of single regression trees: released sums and their means."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def release_label_sums(
 
 @dataclass(frozen=True, kw_only=True)
 class ShrunkenMean:
-    """Means of released sums, drawn towards the node above by what is known of the noise.
+    """Means of released sums, shrunk towards the parent node by the known noise.
 
     From the root down the mean of a node of n released rows is a mean of its own, of weight
     ``n^2 / (n^2 + n rows + q (s / prior)^2)``, and that of the node above it, where s is the

@@ -1,4 +1,4 @@
-"""The typical size of a step, from released sums: where a good model is continued, it is small."""
+"""The typical step size, estimated from released sums; small if a good model is continued."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LEAST_PART = 1e-3
 
 @dataclass(kw_only=True)
 class LearnedPrior:
-    """Shrinks steps by how much of the released sums is signal.
+    """Shrink steps by the fraction of signal in the released sums.
 
-    A fit that goes on from a good model finds little more than noise in its first sums. With the
-    prior of a fit that begins at a constant, it adds that noise to the model. Here the variance of
-    steps is estimated from released steps, less that of their noise, over the last rounds
-    (an empirical Bayes estimate, as that of James and Stein).
+    A fit that continues a good model finds mostly noise in its first sums. With the prior of a fit
+    that starts at a constant, it would add that noise to the model. Here the variance of steps is
+    estimated from released steps minus the variance of their noise, over the last rounds (an
+    empirical Bayes estimate, as that of James and Stein).
 
     Proof: docs/proofs/constraints.md.
 

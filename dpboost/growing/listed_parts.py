@@ -1,4 +1,4 @@
-"""How much of the rows has a listed value of a category, by sums that trees have released."""
+"""Frequencies of listed category values, from sums that trees have released."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class _Cut(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class ListedParts:
-    """Collects the released weights of sets of listed values.
+    """Collect the released weights of sets of listed values.
 
-    A value that is in no list shares the missing bin, which goes right at each split by a
-    category. What goes left at the root of a tree is therefore a set of listed values, whatever
-    the tree cuts below; in a tree of one feature every leaf but one is such a set. The least
-    squares of all of them say what each value has.
+    An unlisted value shares the missing bin, which goes right at each categorical split. Therefore
+    the left child of the root of a tree contains a set of listed values; in a tree of one feature
+    every leaf but one is such a set. A least-squares fit of all of them gives the frequency of
+    each value.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class ListedParts:
         cuts.append(_Cut(bits[:n_bins].astype(bool), weight, len(leaves)))
 
     def of(self, feature: int) -> ListedPart | None:
-        """Return the part of a feature; None where the trees do not tell its values apart."""
+        """Return the part of a feature; None if the trees do not tell its values apart."""
         cuts, n_bins = self._cuts.get(feature, []), int(self.n_bins[feature])
         if self._weight <= 0 or len(cuts) < n_bins:
             return None

@@ -1,4 +1,4 @@
-"""Leaves in the order that monotone constraints ask for: exact projection of released values."""
+"""Monotone constraints: exact projection of released leaf values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Nodes = tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32], NDArray[
 def check_ordered(
     monotone: Sequence[int], is_categorical: NDArray[Any], names: Sequence[str]
 ) -> None:
-    """Raise where a feature with a direction holds categories, which have no order."""
+    """Raise if a feature with a direction holds categories, which have no order."""
     for position in np.flatnonzero(np.asarray(monotone)).tolist():
         if is_categorical[position]:
             raise InvalidParameterError(
@@ -39,7 +39,7 @@ def check_ordered(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MonotoneLeaves:
-    """Bring the leaves of every tree into order.
+    """Project the leaves of every tree onto the monotone constraints.
 
     A leaf is a box of bins. Of two leaves the values must be in order where some row of the one
     can become a row of the other by a step of constrained features alone, each in its direction
@@ -63,7 +63,7 @@ class MonotoneLeaves:
 
     @classmethod
     def of(cls, monotone: tuple[int, ...], binner: Binner) -> MonotoneLeaves | None:
-        """Return what keeps these directions, None where there are none.
+        """Return what keeps these directions, None if there are none.
 
         Raises
         ------

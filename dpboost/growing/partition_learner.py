@@ -1,4 +1,4 @@
-"""Rounds of random partitions: free structure, one noisy vector of leaf sums."""
+"""Rounds of random partitions: a public structure, and one noisy vector of leaf sums."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def leaf_steps(
 def leaf_noise(
     leaf: ShrunkenLeaf, rules: LeafRules | None, loss: Loss, noise_stddev: float, rate: float
 ) -> LeafNoise | None:
-    """Return how noise came into the leaves, None where rules mix that of several leaves."""
+    """Return how noise came into the leaves, None if rules mix that of several leaves."""
     if rules is not None:
         return None
     return LeafNoise(

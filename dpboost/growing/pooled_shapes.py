@@ -1,4 +1,4 @@
-"""Monotone shapes: all trees of a constrained feature as few, brought into order at the end."""
+"""Monotone constraints by projection of the pooled trees of a constrained feature."""
 
 from __future__ import annotations
 
@@ -27,23 +27,22 @@ _BELOW = 0.8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PooledShapes:
-    """Bring features that meet at most one other in a tree into order.
+    """Project the effects of features that share trees with at most one other.
 
     Proof: docs/proofs/constraints.md.
 
-    While trees are released, one may fall where the noise of an earlier one has risen too far: were
-    each tree in order by itself, noise could go up and never come down again. So the trees of such
-    a feature are free, and their sum is brought into order after half and after three quarters of
-    the rounds, so that later rounds learn by other features what order has taken away, and once
-    more when all are there:
+    A later tree may decrease where the noise of an earlier one has increased the sum too far. If
+    each tree were monotone by itself, noise could never be corrected. Therefore the trees of such a
+    feature are unconstrained, and their sum is projected after half and after three quarters of
+    the rounds, so that later rounds fit the remainder by other features, and again at the end:
 
     1. Trees of the same one or two features are added up over their bins.
-    2. One sum after the other is projected, with what the projections of the others have left over
-       along the feature that they share: a fall of one may stand on the rise of another. After a
-       few turns the sums are the nearest ones whose parts are in order.
+    2. The sums are projected one after the other, each with the remainders of the projections of
+       the others along the shared feature: a decrease of one may be covered by an increase of
+       another. After a few iterations the sums are the nearest ones with monotone parts.
 
-    Distances are weighted by released masses of bins. Every tree that comes out is in order, and so
-    is their sum.
+    Distances are weighted by released bin frequencies. Every resulting tree is monotone, and so is
+    their sum.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ class PooledShapes:
         binner: Binner,
         weight_stddev: float,
     ) -> PooledShapes | None:
-        """Return what keeps these directions, None where there are none.
+        """Return what keeps these directions, None if there are none.
 
         Raises
         ------
@@ -264,7 +263,7 @@ def _at_most(
 ) -> dict[tuple[int, ...], NDArray[np.float64]]:
     """Return the same sums, those of single features first, in so many tables or fewer.
 
-    Where there are too many, the table of one feature is added to one that it is part of. There is
+    If there are too many, the table of one feature is added to one that it is part of. There is
     such a table for each, since trees have it, and what is in order stays so when it is added up.
     """
     singles: dict[tuple[int, ...], NDArray[np.float64]] = {}

@@ -1,4 +1,4 @@
-"""Subtrees that released counts make superfluous: post-processing."""
+"""Pruning of subtrees by released counts: post-processing."""
 
 from __future__ import annotations
 

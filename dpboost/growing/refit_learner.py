@@ -1,4 +1,4 @@
-"""Rounds on the structure of released trees: new leaf sums, and nothing else."""
+"""Rounds that release new leaf sums for the structure of released trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best splits by released class counts: post-processing."""
+"""Best splits from released class counts: post-processing."""
 
 from __future__ import annotations
 

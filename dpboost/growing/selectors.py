@@ -1,4 +1,4 @@
-"""How the splits of a level are chosen by the gain of gradients, or of labels."""
+"""Choice of the splits of a level by the gain of gradients or labels."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PrivateArgmax:
 
 @dataclass(frozen=True, kw_only=True)
 class GainChoice:
-    """One private choice among all splits of all features, by what they leave of the variance.
+    """One private choice among all splits of all features, by variance reduction.
 
     Parameters
     ----------

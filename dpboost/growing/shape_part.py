@@ -1,4 +1,4 @@
-"""What one or two features do together, on a table of their bins, and how it is put into order."""
+"""The effect of one or two features on a table of their bins, and its monotone projection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SWEEPS = 4
 
 @dataclass(kw_only=True, eq=False)
 class ShapePart:
-    """What one or two features do, on a table of their bins; missing bins come last.
+    """The effect of one or two features on a table of their bins; missing bins are last.
 
     Proof: docs/proofs/constraints.md.
 
@@ -59,7 +59,7 @@ class ShapePart:
         Returns
         -------
         dict of int to ndarray of shape (n_bins + 1,)
-            The mean at each bin of the feature. Where both have a direction, the two lines whose
+            The mean at each bin of the feature. If both have a direction, the two lines whose
             sum is nearest to what is left over, so that nothing of it is handed on twice.
         """
         left = self.aim - self.found
@@ -77,7 +77,7 @@ class ShapePart:
     def project(self, wanted: NDArray[np.float64]) -> None:
         """Find the nearest table whose lines are in order along each feature with a direction.
 
-        Along one feature this is exact. Where both have a direction, projections along one and the
+        Along one feature this is exact. If both have a direction, projections along one and the
         other take turns, each with what the last one along the same feature took away (Dykstra
         1983), and a running maximum along both ends them.
         """

@@ -1,4 +1,4 @@
-"""Leaves and gains of splits from noisy sums: Newton steps, shrunk by noise, LightGBM's rules."""
+"""Leaf values and split gains from noisy sums: Newton steps, shrinkage, LightGBM's rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpboost.trees.tree import Tree
 
 @dataclass(frozen=True, kw_only=True)
 class ShrunkenLeaf:
-    """Newton steps from noisy sums, shrunk towards zero by what is known of their noise.
+    """Newton steps from noisy sums, shrunk towards zero by their known noise.
 
     With denominator ``h = max(H, 0) + lambda`` the raw step ``-G / h`` carries noise of variance
     ``(s / h)**2``, where ``s`` is the standard deviation of the noise of ``G``. Multiplied by
@@ -67,7 +67,7 @@ class ShrunkenLeaf:
         """Return the inverse of the posterior variance of every step, up to a common factor.
 
         The steps that are in order and likeliest under noise and prior are the projection of the
-        posterior means by these weights. Where there is no noise they are the denominators, the
+        posterior means by these weights. If there is no noise they are the denominators, the
         weights of the Newton step itself.
 
         Parameters
@@ -93,7 +93,7 @@ class ShrunkenLeaf:
 
 @dataclass(frozen=True, kw_only=True)
 class LeafRules:
-    """Steps of leaves that lean on the nodes above them.
+    """Leaf steps with rules that depend on the parent nodes.
 
     Proof: docs/proofs/constraints.md.
 
@@ -122,7 +122,7 @@ class LeafRules:
     def of(
         cls, leaf: ShrunkenLeaf, path_smooth: float | None, least_hessian: float | None
     ) -> LeafRules | None:
-        """Return the rules that are asked for, None where leaves stand alone."""
+        """Return the rules that are asked for, None if leaves stand alone."""
         if not path_smooth and not least_hessian:
             return None
         return cls(leaf=leaf, path_smooth=path_smooth or 0.0, least_hessian=least_hessian or 0.0)

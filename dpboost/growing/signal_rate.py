@@ -1,4 +1,4 @@
-"""Smaller steps where the first rounds have shown that little can be learned."""
+"""Reduction of the learning rate if the first rounds show little signal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LITTLE, DOUBT, LEAST_FACTOR = 0.2, 2.0, 0.25
 
 @dataclass(kw_only=True)
 class SignalRate:
-    """A factor of the learning rate, from the gains of the first rounds.
+    """A learning rate factor from the gains of the first rounds.
 
-    Noise comes into a model with the square of its steps. Where hardly anything is left to learn,
-    rounds that go on with large steps add noise alone.
+    The noise variance of a model grows with the square of its steps. If there is little left to
+    learn, further rounds with large steps add only noise.
 
     Proof: docs/proofs/constraints.md.
 

@@ -1,4 +1,4 @@
-"""A model of one tree: the growth whose statistics, splits and leaves a recipe chooses."""
+"""Growth of a single-tree model with the statistics, splits and leaves of a recipe."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _MEANS = ShrunkenLeaf(reg_lambda=1.0, prior=2.0)
 
 
 class TreeLearner(Protocol):
-    """Grows one tree through the gate."""
+    """Grow one tree through the privacy gate."""
 
     def learn(self, rows: Any, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree within the budget, from the statistics of its response."""
 
 
 class Response(Protocol):
-    """What a tree learns: which statistics it asks for, and what its leaves say."""
+    """The response of a tree: its statistics and leaf values."""
 
     def bin(
         self,
@@ -78,7 +78,7 @@ class Response(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassResponse:
-    """Classes: leaves hold counts, of which probabilities are made.
+    """Classes: leaves have counts and probabilities.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class ClassResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberResponse:
-    """Numbers: leaves hold sums of labels and rows, of which means are made.
+    """Numbers: leaves have sums of labels and rows, and means.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class NumberResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class SingleTree:
-    """Strategies of a model of one tree.
+    """Strategies of a single-tree model.
 
     Parameters
     ----------

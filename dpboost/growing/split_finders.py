@@ -1,4 +1,4 @@
-"""How splits are found where rows lie in several sites: from sums, or by the sites' choices."""
+"""Split finding for rows of several parties: from sums, or by choices of the parties."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Found:
 
 
 class SplitFinder(Protocol):
-    """Finds a split for each of some nodes through the gate."""
+    """Find a split for each of some nodes through the privacy gate."""
 
     def find(
         self,
@@ -92,7 +92,7 @@ class HistogramFinder:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalChoiceFinder:
-    """The best of the splits that the sites choose on their own rows: LocalRNM.
+    """The best of the splits that the parties choose on their rows: LocalRNM.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rounds of the paper's kind: private splits, clipped leaves with noise."""
+"""Rounds of the DPBoost paper: private splits, and clipped leaves with noise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LeafClip:
     ``largest * (1 - decay)**t``; a decay of zero clips all trees alike.
 
     Deviation: the exponent counts trees inside the ensemble. With the global index that the
-    paper prints, the leaves of later ensembles would be clipped to nothing.
+    paper states, the leaves of later ensembles would be clipped to almost zero.
 
     Parameters
     ----------

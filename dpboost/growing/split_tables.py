@@ -1,4 +1,4 @@
-"""Class counts of a few splits of each node: which cells they need, and what they say."""
+"""Class counts of a few splits of each node, from a histogram of the required cells."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dpboost.trees.split_candidates import THRESHOLD, Candidates
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SplitTables:
-    """The cells that some splits of each node tell apart.
+    """The cells that some splits of each node distinguish.
 
     Splits of one feature share one histogram, whose cells lie between the borders of the splits:
-    it costs what the table of a single split costs.
+    its charge is that of the table of a single split.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one room that knows LightGBM's format: model text, its validation, and the Booster."""
+"""LightGBM's formats and interfaces: model text, its validation, and the Booster."""
 
 from __future__ import annotations
 

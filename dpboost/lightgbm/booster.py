@@ -1,4 +1,4 @@
-"""LightGBM's Booster that keeps the privacy report of a model."""
+"""A LightGBM Booster that keeps the privacy report of a model."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ if hasattr(os, "register_at_fork"):
 
 
 class _OwnText(str):
-    """A text that `model_text` has just written: what it writes passes the check."""
+    """A text that `model_text` has written, which needs no check."""
 
     __slots__ = ()
 
 
 class Booster(LoadedBooster):
-    """A released model: predicts, explains and saves like LightGBM.
+    """A released model with LightGBM's methods to predict, explain and save.
 
-    The privacy report travels with the model as one line of its text, which LightGBM ignores
-    when it loads and drops when it saves; this class puts it back. A saved file loads in any
+    The privacy report is one line of the model text. LightGBM ignores the line when it loads a
+    model and drops it when it saves one; this class restores it. A saved file loads in any
     LightGBM 4.
 
     Parameters
@@ -59,7 +59,7 @@ class Booster(LoadedBooster):
     params : dict, optional
         As in LightGBM, ignored: parameters are read from the model.
     train_set : Dataset, optional
-        Private rows. ``update`` then announces one more round. ``dpboost.train`` trains all of them
+        Private rows. ``update`` then requests one more round. ``dpboost.train`` trains all of them
         together at the first use of the model. If the first use is a metric, it trains
         ``num_iterations`` rounds, 100 by default after a single round, and ``update`` shows them
         one by one. ``rollback_one_iter`` removes the last round and refunds nothing.
@@ -77,18 +77,18 @@ class Booster(LoadedBooster):
 
     Notes
     -----
-    Texts from outside, those in pickles included, are checked by
-    :func:`~dpboost.lightgbm.check_model_text` before LightGBM parses them. A pickle can run any
-    code of its own: load only those that you trust.
+    External texts, including those in pickles, are validated by
+    :func:`~dpboost.lightgbm.check_model_text` before LightGBM parses them. A pickle can execute
+    arbitrary code: load only trusted pickles.
 
-    Tools that ask an object for its ``__class__`` are reported ``lightgbm.Booster``. MLflow saves
-    every Booster as model text, and reads the text back only if this is the class that it noted.
+    ``__class__`` returns ``lightgbm.Booster``, because MLflow loads a saved Booster only if this is
+    its recorded class.
 
     Privacy
     -------
-    Holds released values alone, so every method is post-processing; the methods that would read
-    rows to change or to evaluate the model (``update``, ``refit``, ``eval``, ...) raise. With a
-    ``train_set`` it spends once what ``dpboost.train`` does.
+    Contains released values only, so every method is post-processing; methods that would read rows
+    to change or evaluate the model (``update``, ``refit``, ``eval``, ...) raise. With a
+    ``train_set`` it is charged once, like ``dpboost.train``.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Booster(LoadedBooster):
             Booster._of_a_training_set = cls
 
     def __new__(cls, params: Any = None, train_set: Any = None, *_: Any, **__: Any) -> Booster:
-        """Return a Booster that trains where it is given rows."""
+        """Return a Booster that trains if rows are given."""
         trains = train_set is not None and cls is Booster
         return object.__new__(Booster._of_a_training_set or cls) if trains else object.__new__(cls)
 
@@ -195,12 +195,12 @@ class Booster(LoadedBooster):
 
     @property
     def privacy_report(self) -> PrivacyReport | None:
-        """The privacy report that came with the model, None if none did.
+        """The privacy report of the model, or None.
 
         Raises
         ------
         InvalidParameterError
-            If what came is not a report.
+            If the report is invalid.
         """
         if self._report_line is None:
             return None
@@ -251,7 +251,7 @@ class Booster(LoadedBooster):
         Returns
         -------
         str
-            The report speaks of the whole model, also where the text holds a part of it.
+            The report covers the whole model, even if the text contains a part of it.
         """
         text: str = super().model_to_string(num_iteration, start_iteration, importance_type)
         return insert_report(without_kept(text), self._report_line)
@@ -264,8 +264,8 @@ class Booster(LoadedBooster):
         Parameters
         ----------
         importance_type : {"gain", "split"}, optional
-            By default the released gain of a model of ours, whose splits may be drawn at random,
-            and as in LightGBM the number of splits of one that came without a privacy report.
+            The default is the released gain for a model with a privacy report, whose splits may be
+            random, and the number of splits, as in LightGBM, for other models.
         iteration : int, optional
             As in LightGBM.
 
@@ -294,7 +294,7 @@ class Booster(LoadedBooster):
         Raises
         ------
         InvalidParameterError
-            For columns of text, dates and objects.
+            If X has columns of text, dates or objects.
         """
         return super().predict(as_numbers(data), *args, **kwargs)
 
@@ -313,7 +313,7 @@ class Booster(LoadedBooster):
         Raises
         ------
         InvalidParameterError
-            For trees that are too deep: dicts of nodes are in one another.
+            If a tree is too deep for nested dicts.
         """
         try:
             dumped: dict[str, Any] = super().dump_model(*args, **kwargs)
@@ -339,14 +339,14 @@ class Booster(LoadedBooster):
             raise _too_deep("trees_to_dataframe") from error
 
     def to_lightgbm(self) -> lightgbm.Booster:
-        """Return the model as LightGBM's own Booster, for tools that ask for its type.
+        """Return the model as a ``lightgbm.Booster``, for tools that check the type.
 
         Returns
         -------
         lightgbm.Booster
-            Predicts the same doubles. It keeps the privacy report among its parameters: a
-            ``dpboost.Booster`` of its text, after it was saved, loaded or pickled, has it again.
-            It can be trained on rows like any other, and the report is then no longer true.
+            Predictions are identical. The privacy report is kept in its parameters, so that a
+            ``dpboost.Booster`` of its text has the report again. If the model is trained further
+            on rows, the report is no longer true.
         """
         text = super().model_to_string(num_iteration=-1)
         stock = lightgbm.Booster(model_str=keep_report(text, self._report_line))
@@ -378,7 +378,7 @@ class Booster(LoadedBooster):
         Raises
         ------
         OSError
-            If the file cannot be written; an old one is then as it was.
+            If the file cannot be written; an existing file is then unchanged.
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
         write_atomically(filename, text.encode())
@@ -392,14 +392,14 @@ class Booster(LoadedBooster):
         return copy
 
     def update(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise: training on rows has to be accounted for."""
+        """Raise, because training on rows must be accounted for."""
         raise RefusedError(
             _TRAIN.format("Booster.update")
             + " To continue privately, pass it as init_model to dpboost.train."
         )
 
     def refit(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise: new leaf values from rows have to be accounted for."""
+        """Raise, because new leaf values from rows must be accounted for."""
         raise RefusedError(
             _TRAIN.format("Booster.refit")
             + " To do so privately, dpboost.refit_leaves(model, X, y, fraction=...) releases new "
@@ -424,7 +424,7 @@ class Booster(LoadedBooster):
         raise _without_data("eval_valid")
 
     def rollback_one_iter(self) -> NoReturn:
-        """Raise: LightGBM rolls back only what it is training."""
+        """Raise, because LightGBM rolls back only a model in training."""
         raise RefusedError(
             "Booster.rollback_one_iter needs a Booster in training. To drop the last iterations "
             "use booster.model_to_string(num_iteration=...)."
@@ -439,7 +439,7 @@ class Booster(LoadedBooster):
 
 
 class ModelFileError(LightGBMError, FileNotFoundError):
-    """There is no file of a model: LightGBM's error, and Python's."""
+    """A model file does not exist: LightGBM's error, and Python's."""
 
 
 def _text_of(path: Path) -> str:

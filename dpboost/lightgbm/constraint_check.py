@@ -1,4 +1,4 @@
-"""Whether the trees of a model keep to constraints, read off any LightGBM model text."""
+"""Check that the trees of a LightGBM model text satisfy constraints."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _ZERO_MISSING = 1
 
 @dataclass(frozen=True)
 class ConstraintCheck:
-    """What is proved of the trees of a model; true where all of it is.
+    """The verified constraints of a model; true if all are satisfied.
 
     Parameters
     ----------
     monotone : dict of str to bool
         For each feature with a direction whether every tree is monotone in it.
     interactions : bool or None
-        Whether the features of every tree come from one group; None where no groups were given.
+        Whether the features of every tree come from one group; None if no groups were given.
     reasons : tuple of str
         Why something is not proved.
 
@@ -182,7 +182,7 @@ def _not_monotone(tree: TextTree, feature: int, direction: int) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Atoms:
-    """Values of a feature that no split of a tree tells apart, one for each kind of them.
+    """One value for each set of values of a feature that no split distinguishes.
 
     Parameters
     ----------

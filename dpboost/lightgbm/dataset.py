@@ -1,4 +1,4 @@
-"""Rows and all that belongs to them, as ``train`` and ``cv`` take them."""
+"""The Dataset for ``train`` and ``cv``."""
 
 from __future__ import annotations
 
@@ -24,43 +24,42 @@ class Dataset(BudgetCarrier, UnbinnedDataset):
     Parameters
     ----------
     data : table of shape (n_rows, n_features), or batches of one
-        All that ``fit`` takes: batches are read when a model is trained, and of their rows nothing
-        but the bins is kept then. They are a ``lightgbm.Sequence`` or a list of them; a list of
-        arrays, DataFrames or Arrow tables; a ``pyarrow.dataset.Dataset``, a ``ParquetFile`` or a
-        ``RecordBatchReader``; an iterator, or any other object that can be gone through; of tables
-        or of tuples ``(X, y)`` and ``(X, y, weight)``. Rows that can be read again must be the
-        same in the same order each time, or the fit is refused. What gives its rows once, as
-        iterators and readers do, serves one fit, whose bins have to be public before: bounds or
-        edges of all numeric columns declared, and edges for recipes that learn bins.
+        Any input of ``fit``. Batches are read when a model is trained, and only the bins of their
+        rows are kept. They are a ``lightgbm.Sequence`` or a list of them; a list of arrays,
+        DataFrames or Arrow tables; a ``pyarrow.dataset.Dataset``, a ``ParquetFile`` or a
+        ``RecordBatchReader``; or any iterable of tables or of tuples ``(X, y)`` and
+        ``(X, y, weight)``. A source that is read again must return the same rows in the same
+        order, or the fit is refused. A source that can be read only once, such as an iterator,
+        supports one fit with public bins: bounds or edges of all numeric columns must be declared,
+        and edges for recipes that estimate bins.
     label : array-like of shape (n_rows,), or str, optional
-        With batches also the name of a column that holds the labels.
+        For batches also the name of the label column.
     reference : Dataset, optional
-        Kept; evaluation sets use the bins of the model in any case.
+        Stored; evaluation sets always use the bins of the model.
     weight : array-like of shape (n_rows,), or str, optional
-        With batches also the name of a column that holds the weights.
+        For batches also the name of the weight column.
     group : None
         Refused: it is for ranking.
     init_score : array-like, optional
     feature_name : list of str or "auto"
     categorical_feature : list of str or int, or "auto"
     params : dict, optional
-        Parameters of ``train``, which its own override.
+        Parameters of ``train``; its ``params`` override them.
     free_raw_data : bool
-        No effect: raw data stay, since private training reads them.
+        No effect: raw data are kept, because private training reads them.
     position : None
         Refused: it is for ranking.
     user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is, where ``rows_per_user`` protects users.
+        User of each row; needed with ``rows_per_user``.
 
     Raises
     ------
     InvalidParameterError
-        For arguments of ranking, and for the path of a file.
+        If arguments are for ranking, or data is the path of a file.
 
     Privacy
     -------
-    Holds raw rows and releases nothing. What counts rows, such as ``num_data``, is the owner's
-    to keep.
+    Contains raw rows and releases nothing. Counts of rows, such as ``num_data``, are private.
 
     Examples
     --------
@@ -269,7 +268,7 @@ class Dataset(BudgetCarrier, UnbinnedDataset):
         return int(table.shape[1]) if hasattr(table, "shape") else len(table[0])
 
     def _table(self) -> Any:
-        """Return the rows, or raise for what is no table."""
+        """Return the rows, or raise for an input that is not a table."""
         table = unpack(self.data)
         rows = isinstance(table, (list, tuple)) and len(table) and np.ndim(table[0]) == 1
         return table if rows or len(getattr(table, "shape", ())) == 2 else as_array(table)

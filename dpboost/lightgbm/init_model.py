@@ -1,4 +1,4 @@
-"""Continue a released model: its trees are kept, and scores start from its predictions."""
+"""Continuation of a released model: trees are kept, and scores start from its predictions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every private name of LightGBM that is used here, in one place.
+"""All private names of LightGBM that this library uses.
 
-LightGBM may change these in any version, so the versions that the package allows end where they
-were last tried: see ``lightgbm`` in the dependencies.
+LightGBM may change these in any version, so the dependency on ``lightgbm`` ends at the last tested
+version.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def use_one_thread() -> None:
 
 
 class _NoHandle:
-    """Stands for the bins that a constructed Dataset does not have.
+    """Placeholder for the bins that a constructed Dataset does not have.
 
-    LightGBM's library would follow a null pointer; ctypes raises what this raises.
+    LightGBM's library would follow a null pointer; with this object ctypes raises an error.
     """
 
     @property
@@ -56,10 +56,10 @@ class _NoHandle:
 
 
 class UnbinnedDataset(lightgbm.Dataset):
-    """A Dataset that keeps its labels, weights and scores where LightGBM does, but not its rows.
+    """A Dataset that stores labels, weights and scores like LightGBM, but not its rows.
 
-    Constructed, it holds a Dataset of one constant column, which LightGBM fills with the fields:
-    types, lengths and what counts as none are LightGBM's. Raw rows and labels stay as given.
+    Once constructed, it has a Dataset of one constant column, whose fields LightGBM checks: types,
+    lengths and missing fields are LightGBM's. Raw rows and labels stay as given.
     """
 
     _held: lightgbm.Dataset | None = None
@@ -198,7 +198,7 @@ class UnbinnedDataset(lightgbm.Dataset):
 
 
 class LoadedBooster(lightgbm.Booster):
-    """A Booster that reads the parameters of its model by a buffer of their size.
+    """A Booster that reads the parameters of its model with a buffer of their size.
 
     LightGBM's is 1 MB, and LightGBM 4.6 reads the parameters of a file, but not those of a string.
     """
@@ -223,7 +223,7 @@ class LoadedBooster(lightgbm.Booster):
 
 
 class LightGBMAttributes:
-    """What LightGBM's estimators look for in themselves; comes before them in the bases."""
+    """Private attributes of LightGBM's estimators; a base before LightGBM's class."""
 
     _other_params: dict[str, Any]
     _objective: Any

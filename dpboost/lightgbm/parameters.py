@@ -1,8 +1,8 @@
-"""Parameters under any name that LightGBM knows, and what becomes of them.
+"""Resolution of LightGBM's parameters and aliases.
 
 Privacy
 -------
-Parameters are public. No decision here looks at a row.
+Parameters are public. This module reads no rows.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _SWITCHES = {"true": True, "+": True, "false": False, "-": False}
 
 
 class ParameterWarning(UserWarning):
-    """A parameter has no effect here, or another one than its user may expect."""
+    """A parameter has no effect, or a different effect than in LightGBM."""
 
 
 @lru_cache(maxsize=1)
@@ -92,7 +92,7 @@ def canonical_names() -> dict[str, str]:
 
 
 def value_of(params: Mapping[str, Any], canonical: str) -> Any:
-    """Return a parameter under any of its names, None where it is not given."""
+    """Return a parameter under any of its names, None if it is not given."""
     names = canonical_names()
     found = [name for name in params if names.get(name) == canonical]
     return params[min(found, key=_rank)] if found else None
@@ -199,14 +199,14 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> l
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:
-    """Return a question with the known names that are nearest, or nothing."""
+    """Return a suggestion of the nearest known names, or an empty text."""
     near = difflib.get_close_matches(str(name), sorted(known), n=2, cutoff=0.7)
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """Parameters by their meaning.
+    """Parameters by their canonical names.
 
     Parameters
     ----------

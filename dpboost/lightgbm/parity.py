@@ -1,8 +1,8 @@
-"""What of LightGBM is here, under the same name, and what it means: the parity table.
+"""The parity table: LightGBM's parameters and functions, and how DPBoost treats them.
 
-``python -m dpboost parity`` prints it. Rows of parameters are those that training
-itself reads; rows of functions, arguments and attributes name what a script may use. Each row has
-a test in ``tests/unit/lightgbm/test_parity.py``.
+``python -m dpboost parity`` prints it. Training uses the rows of parameters; the rows of functions,
+arguments and attributes are for users. Each row has a test in
+``tests/unit/lightgbm/test_parity.py``.
 """
 
 from __future__ import annotations

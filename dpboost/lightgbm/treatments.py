@@ -1,4 +1,4 @@
-"""What each parameter of LightGBM means here: the rows of the parity table.
+"""The treatment of each LightGBM parameter: rows of the parity table.
 
 Names are LightGBM's canonical ones; aliases come from LightGBM at run time.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Treatment:
-    """What happens to a parameter of LightGBM.
+    """The treatment of a LightGBM parameter.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Local privacy: every user randomizes an own report, and public rows shape the tree."""
+"""Local differential privacy: each user randomizes a report, and public rows shape the tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server: reports in, sums of constant size, a model out."""
+"""The server: sums reports in constant memory and returns a model."""
 
 from __future__ import annotations
 
@@ -35,23 +35,22 @@ _BYTES = bytes | bytearray | memoryview
 
 
 class LPDTAggregator:
-    """Adds up the reports of one collection.
+    """Aggregate the reports of one collection.
 
-    It holds one sum for each cell and level, however many reports come. It can be pickled, to go
-    on after a restart or to be merged elsewhere.
+    It keeps one sum for each cell and level, independently of the number of reports. It can be
+    pickled, to resume after a restart or to be merged elsewhere.
 
     Parameters
     ----------
     partition : LPDTPartition
-        What the devices have.
+        The partition of the devices.
     epsilon : float
         Budget of a report, as on the devices.
     mechanism : {"signed_cell", "unary", "response", "paper"}
         As on the devices.
     estimate : {"shrunken", "paper"}, default="shrunken"
-        How leaf values are made of the reports: means that are pulled towards those of the cells
-        around them as far as they are noisy, or equation 5 of the paper, noisy sum over noisy
-        count of each cell.
+        Estimator of leaf values: means that are shrunk towards those of the parent nodes according
+        to their noise, or equation 5 of the paper, noisy sum over noisy count of each cell.
 
     Attributes
     ----------
@@ -65,9 +64,9 @@ class LPDTAggregator:
 
     Privacy
     -------
-    Reports are private before they arrive; everything here is post-processing. The server
-    knows how many reports it has, and publishes it with the model. It cannot tell a false report
-    from a true one, nor a report that a device sends twice from two reports.
+    Reports are private before they arrive; everything here is post-processing. The server publishes
+    the number of reports with the model. It cannot detect false reports, or reports that a device
+    sends twice.
 
     Examples
     --------
@@ -115,14 +114,14 @@ class LPDTAggregator:
         Raises
         ------
         MalformedReportError
-            If it was not made for this collection; nothing is then added.
+            If it is not of this collection; nothing is then added.
         """
         if not isinstance(report, _BYTES):
             raise MalformedReportError(f"A report is bytes. Got {type(report).__name__}.")
         self.add_many(np.frombuffer(report, dtype=np.uint8)[np.newaxis])
 
     def add_many(self, reports: NDArray[np.uint8] | Iterable[bytes]) -> None:
-        """Add many reports, all or none of those that are given together.
+        """Add many reports; an array is added completely or not at all.
 
         Parameters
         ----------
@@ -133,7 +132,7 @@ class LPDTAggregator:
         Raises
         ------
         MalformedReportError
-            If one was not made for this collection.
+            If one is not of this collection.
         """
         if isinstance(reports, np.ndarray):
             payload = self._plan.payloads(reports)
@@ -177,7 +176,7 @@ class LPDTAggregator:
         self._n_reports += other._n_reports
 
     def estimates(self) -> Estimates:
-        """Return unbiased counts and sums of the cells, and how noisy they are."""
+        """Return unbiased counts and sums of the cells, and their noise."""
         randomizer = self._plan.randomizer
         counts, sums = randomizer.estimate(self._totals, self._n_reports)
         whole_sum, whole_variance = randomizer.whole_sum(self._totals, self._n_reports)
@@ -197,12 +196,12 @@ class LPDTAggregator:
         Parameters
         ----------
         not_private : sequence of str
-            Reasons why the guarantee does not hold, such as noise from a seed.
+            Reasons why the guarantee is not valid, such as noise from a seed.
 
         Returns
         -------
         Ensemble
-            One tree, or one for each class where there are more than two.
+            One tree, or one for each of more than two classes.
 
         Raises
         ------
@@ -248,7 +247,7 @@ class LPDTAggregator:
         return Booster(model_str=model_text(ensemble, parameters={"num_iterations": 1}))
 
     def privacy_report(self, *, not_private: Sequence[str] = ()) -> PrivacyReport:
-        """Return what the collection guarantees to every record."""
+        """Return the guarantee of the collection for every record."""
         randomizer = self._plan.randomizer
         epsilon = randomizer.epsilon
         finite = isinstance(epsilon, Fraction)

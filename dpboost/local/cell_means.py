@@ -1,4 +1,4 @@
-"""Leaf values from noisy sums: means shrunk towards the cells around, or the paper's ratios."""
+"""Leaf values from noisy sums: means shrunk towards the parent node, or the paper's ratios."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAST_PART = 0.02
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimates:
-    """What the reports tell about every cell.
+    """Estimates of every cell from the reports.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _pulled(towards: NDArray, mean: NDArray, share: NDArray | float) -> NDArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Nodes:
-    """Inner nodes and leaves in one row: leaf k is node ``n_nodes + k``.
+    """Inner nodes and leaves in one array: leaf k is node ``n_nodes + k``.
 
     Parameters
     ----------

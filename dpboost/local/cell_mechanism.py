@@ -1,4 +1,4 @@
-"""The mechanism on pairs of a cell and a level of the label, sent as one symbol.
+"""A local mechanism that reports a cell and a label level as one symbol.
 
 Proof: docs/proofs/local-reports.md.
 """
@@ -29,10 +29,10 @@ class CellReports(Randomizer):
     r"""Report the pair of a cell and a level of the label through a frequency oracle.
 
     A label between two levels is first rounded to one of them without bias; the pair is then one
-    of ``n_cells * n_levels`` symbols. Counts of pairs give a cell's count and, weighted by what
-    the levels are worth, its sum of labels: one report spends all of epsilon on both. With two
-    levels the pair is the cell and a sign, the signed cell; with classes for levels the same
-    report serves a classifier.
+    of ``n_cells * n_levels`` symbols. Counts of pairs give a cell's count and, weighted by the
+    values of the levels, its sum of labels: one report uses all of epsilon for both. With two
+    levels the pair is the cell and a sign, the signed cell; with classes as levels the same
+    report supports a classifier.
 
     Parameters
     ----------

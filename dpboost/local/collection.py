@@ -56,7 +56,7 @@ class PublicCells(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReportPlan:
-    """What a device draws and a server understands.
+    """The plan of a report for devices and the server.
 
     Parameters
     ----------

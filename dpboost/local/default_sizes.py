@@ -1,4 +1,4 @@
-r"""Depth, leaf size and label levels from public numbers and public rows.
+r"""Default depth, leaf size and label levels, from public numbers and public rows.
 
 The error of a cell has two parts: the spread of the labels in it, which smaller cells lower, and
 the noise of its estimate, which they raise. Theorem 3.4 of the paper balances their rates: a
@@ -41,7 +41,7 @@ _LEAST_LEAF = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """What is planned: how many reports, at which epsilon, by which mechanism.
+    """A planned collection: number of reports, epsilon, and mechanism.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Collection:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """What is chosen."""
+    """The chosen sizes."""
 
     max_depth: int
     min_samples_leaf: int
@@ -164,7 +164,7 @@ def _cells(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Judged:
-    """What the rows that did not choose say about a partition.
+    """A partition, evaluated on rows that did not choose its splits.
 
     Parameters
     ----------

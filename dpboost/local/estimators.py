@@ -1,4 +1,4 @@
-"""Estimators that play devices and server in one process."""
+"""Estimators that simulate devices and server in one process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BYTES_AT_ONCE = 1 << 25
 
 
 class _LPDT(CarryingEstimator, BaseEstimator):
-    """What the two estimators share."""
+    """Shared code of the two estimators."""
 
     def _fit(self, X: Any, y: Any, X_public: Any, y_public: Any, classes: Any) -> None:
         """Grow the partition on public rows, then report every private row and add it up."""
@@ -84,7 +84,7 @@ class _LPDT(CarryingEstimator, BaseEstimator):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
 
     def _reasons_of_no_privacy(self, epsilon: Any) -> tuple[str, ...]:
-        """Warn when there is next to no guarantee; return what the report has to add."""
+        """Warn if there is almost no guarantee; return additional reasons for the report."""
         seeded = self.noise_seed is not None
         if warn_if_not_private(epsilon, seeded=seeded):
             warn_of_epsilon(epsilon)
@@ -105,7 +105,7 @@ class _LPDT(CarryingEstimator, BaseEstimator):
 
 
 def _n_rows(X: Any) -> int:
-    """Return the number of rows, or 1 for what is no table and will be refused as such."""
+    """Return the number of rows, or 1 for an input that is not a table."""
     try:
         return max(1, X.shape[0] if hasattr(X, "shape") else len(X))
     except (IndexError, TypeError):
@@ -117,35 +117,35 @@ class LPDTRegressor(RegressorMixin, _LPDT):
 
     Public rows grow the tree. Every private row then sends one randomized report of its cell and
     its label, and the sums of the reports give the leaf values. Decision Tree for Locally Private
-    Estimation with Public Data (LPDT); here all devices and the server are played in one process.
+    Estimation with Public Data (LPDT); all devices and the server are simulated in one process.
     For a real collection see `LPDTPartition`, `MemoizedReports` and `LPDTAggregator`.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Budget of every report, 1e-6 to 40. ``float("inf")`` switches the noise off; the model
-        is then not private and says so.
+        Budget of every report, 1e-6 to 40. ``float("inf")`` disables the noise; the model is then
+        not private, and its report states this.
     rule : {"max_edge", "variance"}, default="variance"
         How public rows split a cell: LPDT-M or LPDT-V of the paper.
     max_depth : int, default=None
-        Most splits between root and cell, 0 to 12.
+        Maximum number of splits between root and cell, 0 to 12.
     min_samples_leaf : int, default=None
-        Least number of public rows in a cell. None, for this and the depth: the size with the
-        least predicted error, from the public rows, epsilon and the number of private rows.
+        Minimum number of public rows in a cell. None, for this and the depth: the size with the
+        smallest predicted error, from the public rows, epsilon and the number of private rows.
     mechanism : {"signed_cell", "unary", "response", "paper"}, default="signed_cell"
-        ``signed_cell`` spends the whole epsilon on the pair of cell and label level, by the
-        better of ``unary`` (optimized unary encoding) and ``response`` (generalized randomized
-        response); ``paper`` splits it between two bits and a noisy label.
+        ``signed_cell`` uses the whole epsilon for the pair of cell and label level, by the better
+        of ``unary`` (optimized unary encoding) and ``response`` (generalized randomized response);
+        ``paper`` splits it between two bits and a noisy label.
     n_levels : int, default=None
         Levels that a report rounds the label to without bias, 2 to 64; 2 is a sign. None: chosen
         with the size. Ignored by ``paper``.
     estimate : {"shrunken", "paper"}, default="shrunken"
-        How leaf values are made of the reports: means that are pulled towards those of the cells
-        around them as far as they are noisy, or equation 5 of the paper, noisy sum over noisy
-        count of each cell. ``mechanism="paper"`` with ``estimate="paper"`` is LPDT as published.
+        Estimator of leaf values: means that are shrunk towards those of the parent nodes according
+        to their noise, or equation 5 of the paper, noisy sum over noisy count of each cell.
+        ``mechanism="paper"`` with ``estimate="paper"`` is LPDT as published.
     label_bounds : (float, float), default=None
-        Public range of the labels; labels outside are clipped. None: that of the schema, else of
-        the public labels.
+        Public range of the labels; labels outside are clipped. None: the range in the schema, or
+        that of the public labels.
     schema : Schema, dict or path, default=None
         Public knowledge of the columns. What is not declared is taken from the public rows.
     noise_seed : int, default=None
@@ -225,7 +225,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
         Raises
         ------
         InvalidParameterError
-            For bad parameters or input, before anything is drawn.
+            For invalid parameters or input, before anything is drawn.
 
         Privacy
         -------
@@ -252,7 +252,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
 class LPDTClassifier(ClassifierMixin, _LPDT):
     """Locally private decision tree for two or more classes, shaped by public rows.
 
-    As `LPDTRegressor`, with the pair of cell and class for what a report tells.
+    As `LPDTRegressor`, with reports of the pair of cell and class.
 
     Parameters
     ----------
@@ -263,12 +263,12 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
     max_depth, min_samples_leaf : int, default=None
         As in `LPDTRegressor`.
     mechanism : {"signed_cell", "unary", "response"}, default="signed_cell"
-        The first takes the better one of the other two.
+        The first uses the better one of the other two.
     estimate : {"shrunken", "paper"}, default="shrunken"
-        As in `LPDTRegressor`, of the shares of the classes.
+        As in `LPDTRegressor`, for class frequencies.
     classes : sequence, default=None
-        All classes. None: those of the schema, else of the public labels. A private label that is
-        none of them is reported as a class drawn uniformly.
+        All classes. None: those of the schema, or of the public labels. Other private labels are
+        reported as a class that is drawn uniformly.
     schema : Schema, dict or path, default=None
         Public knowledge of the columns. What is not declared is taken from the public rows.
     noise_seed : int, default=None
@@ -343,7 +343,7 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         Raises
         ------
         InvalidParameterError
-            For bad parameters or input, before anything is drawn.
+            For invalid parameters or input, before anything is drawn.
 
         Privacy
         -------

@@ -1,4 +1,4 @@
-"""Frequency oracles: symbols in, reports out, unbiased counts of the symbols.
+"""Frequency oracles: randomized reports of symbols, and unbiased counts of the symbols.
 
 Proof: docs/proofs/local-reports.md.
 """
@@ -59,7 +59,7 @@ class _Oracle:
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralizedResponse(_Oracle):
-    r"""Generalized randomized response: the own symbol, or any other one.
+    r"""Generalized randomized response: the true symbol, or a random other one.
 
     Warner 1965; Kairouz, Bonawitz, Ramage, Discrete Distribution Estimation under Local Privacy,
     ICML 2016, equation 6.
@@ -174,7 +174,7 @@ class GeneralizedResponse(_Oracle):
 
 @dataclass(frozen=True, kw_only=True)
 class UnaryEncoding(_Oracle):
-    r"""Optimized unary encoding: a bit for each symbol, tossed apart.
+    r"""Optimized unary encoding: an independently randomized bit for each symbol.
 
     Wang, Blocki, Li, Jha, Locally Differentially Private Protocols for Frequency Estimation,
     USENIX Security 2017, section 4.3.

@@ -1,4 +1,4 @@
-"""How a label becomes one of a few public levels, and what a level is worth."""
+"""Rounding of labels to public levels, and the values of the levels."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _NO_LEVEL = -1
 class NumericLabels:
     """Labels of a regression between public bounds, as equally spaced levels.
 
-    A report rounds a label to one of the two levels beside it, without bias. With two levels,
-    the lower and the upper bound, the level is a sign: the label scaled to [-1, 1] becomes +1
-    with probability ``(1 + label) / 2``.
+    A report rounds a label without bias to one of the two nearest levels. With two levels, the
+    lower and the upper bound, the level is a sign: the label scaled to [-1, 1] becomes +1 with
+    probability ``(1 + label) / 2``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The device's memory: one report for each record and collection, drawn once.
+"""Memoization of reports on a device: one report for each record and collection.
 
 Proof: docs/proofs/local-reports.md.
 """
@@ -22,9 +22,9 @@ _SECONDS_TO_WAIT = 60.0
 
 
 class MemoizedReports:
-    """Draws the report of a record once and returns the same one ever after.
+    """Draw the report of a record once and return the same one afterwards.
 
-    Threads may share one keeper, and processes one file.
+    Threads may share one object, and processes one file.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ class MemoizedReports:
 class ReportFile:
     """One file of reports by record, for any number of threads and processes.
 
-    It is an SQLite database: a report is there whole or not at all, whenever the process or the
-    device stops, and only one of two that ask at once may draw.
+    It is an SQLite database: a report is stored completely or not at all if the process or the
+    device stops, and only one of two concurrent requests may draw.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The public partition: what the server sends to every device before anything is collected."""
+"""The public partition that the server sends to every device before a collection."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _DEEPEST = 12
 class LPDTPartition:
     """A tree over public bins, grown on public rows alone, and the scale of the labels.
 
-    Made by `from_public`; a device gets it as JSON text.
+    Created by `from_public`; devices receive it as JSON text.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class LPDTPartition:
     categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what no model could be written for, before any device reports."""
+        """Refuse partitions without a valid model text, before any device reports."""
         check_writable(self.binner, objective=score_grid(self.labels)[0])
 
     @property
@@ -127,9 +127,9 @@ class LPDTPartition:
         mechanism : str, default="signed_cell"
             Planned mechanism.
         max_depth : int, optional
-            Most splits between root and cell, 0 to 12.
+            Maximum number of splits between root and cell, 0 to 12.
         min_samples_leaf : int, optional
-            Least number of public rows in a cell.
+            Minimum number of public rows in a cell.
         n_levels : int, optional
             Levels that reports round a numeric label to, 2 to 64; 2 is a sign.
         label_bounds : (float, float), optional
@@ -147,7 +147,7 @@ class LPDTPartition:
         Raises
         ------
         InvalidParameterError
-            For bad parameters or input.
+            For invalid parameters or input.
 
         Privacy
         -------
@@ -379,7 +379,7 @@ def _collection(epsilon: Any, n_reports: Any, mechanism: str, owner: str) -> Col
 
 
 def _tree_from_dict(mapping: Mapping[str, Any], binner: Binner) -> Tree:
-    """Return the tree after checking that it is one."""
+    """Return the validated tree."""
     feature = np.array(mapping["feature"], dtype=np.int32).reshape(-1)
     left = np.array(mapping["left"], dtype=np.int32).reshape(-1)
     right = np.array(mapping["right"], dtype=np.int32).reshape(-1)

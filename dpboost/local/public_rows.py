@@ -1,4 +1,4 @@
-"""Public rows: the scale of their labels, their columns and bins, and a store that grows a tree."""
+"""Public rows: label scale, columns and bins, and a row store that grows a tree."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _quantile_edges(column: NDArray[np.float64], bounds: tuple[float, float]) ->
 
 
 class PublicRows:
-    """The store of public rows: the node of each one, the box of each node, and sums of labels.
+    """The row store of public rows: their nodes, the boxes of nodes, and sums of labels.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The public tree: the engine's grower over public rows, which need no gate and no noise."""
+"""The public tree: the engine's grower on public rows, without noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a local mechanism is: a law of reports, and unbiased sums over them.
+"""The interface of local mechanisms: a distribution of reports, and unbiased sums of them.
 
 Proof: docs/proofs/local-reports.md.
 """
@@ -27,7 +27,7 @@ class MalformedReportError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportNoise:
-    """Variances that one report adds to the estimates of a cell, whatever its record.
+    """Variances that one report adds to the estimates of a cell, for every record.
 
     Labels are worth [-1, 1], or 0 and 1 for a class; a public label scale.
 
@@ -73,10 +73,10 @@ class ReportNoise:
 
 
 class Randomizer(ABC):
-    """A local mechanism on records (cell, position of the label).
+    """A local mechanism on records (cell, index of the label).
 
-    It is a mechanism of the ledger, so that reports leave a process through the gate, and it
-    knows what the server may make of them.
+    It is a mechanism of the ledger, so that reports are released by the privacy gate, and it
+    defines the server's estimates.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The local mechanisms by name, and the rule that chooses between two of them."""
+"""Registry of local mechanisms, and the default choice."""
 
 from __future__ import annotations
 

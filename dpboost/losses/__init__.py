@@ -1,8 +1,7 @@
-"""Losses: the map from a row's score and label to its integer gradient, and its public bound.
+"""Losses: maps from a row's score and label to its integer gradient, with a public bound.
 
-Scores live on a grid of public powers of two (``unit``), gradients on a grid of 2^-16. A loss
-knows no noise and no budget; it says how large one row's gradient can be, and the mechanisms use
-this bound.
+Scores are multiples of a public power of two (``unit``), gradients are multiples of 2^-16. A loss
+has no noise and no budget; it states the bound of one row's gradient, which the mechanisms use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A loss that the user writes, as public tables of its gradient and hessian."""
+"""Custom losses as public tables of gradient and hessian."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LABEL_BITS = 12  # label units between two nodes
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CustomLoss(TabulatedLoss):
-    """Gradient and hessian from a function of the user.
+    """Gradient and hessian from a user-defined function.
 
     The function is called before training on a public grid of labels and scores, 257 labels
     between the label bounds (or the two classes) by about 1,000 to 2,000 scores between the score

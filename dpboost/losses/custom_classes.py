@@ -1,4 +1,4 @@
-"""A loss of several classes that the user writes."""
+"""Custom losses for several classes."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _HESSIAN_ONE = round(1 / HESSIAN_UNIT)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CustomClassLoss(NewtonLoss):
-    """Gradients and hessians of several classes from a function of the user.
+    """Gradients and hessians of several classes from a user-defined function.
 
-    A function of several scores is no table that could be made before training, so it is called
-    with rows: their labels, and their raw scores clipped to the score bounds. What it says of a
-    row is clipped to the bounds by Euclidean norms.
+    A function of several scores cannot be tabulated before training, so it is called with the
+    labels and raw scores of rows; scores are clipped to the score bounds. Its results are clipped
+    to the bounds by the Euclidean norm of each row.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def _public_rows(
 
 
 def _shortened(values: NDArray[np.float64], norm: int) -> NDArray[np.float64]:
-    """Scale columns down until their norm is at most so many units, also when they are rounded.
+    """Scale columns down until their norm is at most this many units, also when they are rounded.
 
     Every step takes one row by itself. A rounded entry is off by half a unit at most, and a column
     of k of them by half the root of k.

@@ -1,4 +1,4 @@
-"""Cross-entropy of labels that are shares between 0 and 1."""
+"""Cross-entropy of fractional labels between 0 and 1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LABEL_BITS = 16
 class FractionalLabelLoss(TabulatedLoss):
     r"""Cross-entropy :math:`-y \log p - (1 - y) \log(1 - p)` of labels :math:`y` in [0, 1].
 
-    Gradient :math:`p - y`, within [-1, 1] because both are shares, and hessian
+    Gradient :math:`p - y`, within [-1, 1] because both are fractions, and hessian
     :math:`p (1 - p)`, at most 1/4.
 
     Privacy

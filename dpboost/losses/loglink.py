@@ -1,4 +1,4 @@
-"""Losses whose prediction is the exponential of the raw score: Poisson, gamma and Tweedie."""
+"""Losses with a log link: Poisson, gamma and Tweedie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all losses do alike: one integer grid; only the kernel and the numbers it takes differ.
+"""Base class of losses on an integer grid, with one kernel per loss.
 
 Proof that a row decides its own numbers alone: docs/proofs/integers.md.
 """
@@ -19,7 +19,7 @@ from dpboost._utils.validation import check_real
 
 
 class NewtonLoss:
-    """The base of a loss, with one kernel for some rows and one for a pass over all of them.
+    """Base class of losses, with one kernel for some rows and one for a pass over all rows.
 
     Attributes
     ----------

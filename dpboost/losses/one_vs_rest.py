@@ -1,4 +1,4 @@
-"""One logistic loss for each class, each against the rest."""
+"""One-vs-rest logistic loss of several classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several quantiles at once: one score for each, on trees of one structure."""
+"""Joint loss of several quantiles: one score for each, with common tree structures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of one output whose gradient and hessian are public integer tables."""
+"""Losses of one output with public integer tables of gradient and hessian."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ class Surface:
 class TabulatedLoss(NewtonLoss):
     """A loss of one output, any function of a row's score and label.
 
-    Its tables are in units of a public bound of the gradient and one of the hessian, which the
-    classes below state. What a row has beyond is clipped.
+    Its tables are in units of public bounds of the gradient and the hessian, which the subclasses
+    state. Larger values are clipped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Calls of a custom objective, in the forms that LightGBM knows."""
+"""Calls of custom objectives in LightGBM's forms."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Cross-validation, forecasts, new leaves for a model, and replays of all of them."""
+"""Cross-validation, forecasts, refits, and replays."""

@@ -1,14 +1,14 @@
-"""Cross-validation as one private mechanism.
+"""Private cross-validation.
 
-Each row draws its fold by a secret draw, so that a fold is no one's choice and tells nothing.
-A row takes part in all fits but that of its own fold, hence of ``nfold`` fits at most
-``nfold - 1`` add up for it, and in the metric of one fold, hence those of the folds do not add
-up. Nine tenths of the budget go to the fits, one tenth to the metrics; where metrics are computed
-on public rows, they cost nothing and the fits get everything.
+A secret draw assigns each row to a fold, independently of the data. A row takes part in all fits
+except that of its fold, so at most ``nfold - 1`` of the ``nfold`` fits add up for it; it takes part
+in the metric of one fold, so the metrics of the folds do not add up. The fits use nine tenths of
+the budget and the metrics one tenth. Metrics on public rows are free, and the fits then use the
+whole budget.
 
-Paid metrics are those of ``dpboost.evaluate``, by its releases, with folds as groups: all metrics
-of a round together cost one charge. They are released of a few rounds, after the last one, and the
-rounds between repeat them: the fewer, the less noise. On public rows there are those of each round.
+Private metrics are those of ``dpboost.evaluate`` with folds as groups: all metrics of a round are
+one charge. They are released for a few rounds, after the last one, because fewer releases have less
+noise; the rounds between repeat them. Metrics on public rows are computed for each round.
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ METRIC_ROUNDS = 5
 
 
 class CVResults(dict[str, Any]):
-    """What ``cv`` returns: LightGBM's dict, with the report of the whole.
+    """The result of ``cv``: LightGBM's dict, with the report of all fits and metrics.
 
-    ``privacy_report`` is of all fits and metrics together; each model holds its own. Over parties
-    ``party_reports`` are theirs. ``transcript`` is that of all fits and metrics, for
-    `dpboost.replay`.
+    ``privacy_report`` covers all fits and metrics together; each model has a separate report. In a
+    federated cross-validation ``party_reports`` has one for each party. ``transcript`` contains all
+    fits and metrics, for `dpboost.replay`.
 
     Examples
     --------
@@ -149,49 +149,49 @@ def cv(
     Parameters
     ----------
     params : dict
-        As of :func:`dpboost.train`.
+        As in :func:`dpboost.train`.
     train_set : Dataset
-        As of :func:`dpboost.train`.
+        As in :func:`dpboost.train`.
     num_boost_round : int, optional
-        As of :func:`dpboost.train`.
+        As in :func:`dpboost.train`.
     folds : KFold, StratifiedKFold, SecretKFold or iterable of (train, test), optional
-        Only the number of folds is used, with one warning: a secret random assignment decides the
+        Only the number of folds is used, with a warning: a secret random assignment determines the
         fold of each row. Splitters by groups or by time are refused.
     nfold : int, default=5
         Number of folds, from 2 to 100.
     stratified, shuffle, seed
-        Accepted for LightGBM's callers: a secret random assignment decides the fold of each row.
+        Ignored, for compatibility: a secret random assignment determines the fold of each row.
     metrics : str or list of str, optional
         LightGBM's names, or those of ``dpboost.evaluate``. The default is the metric of the
-        objective, and none for a function. Released are ``l1``, ``l2``, ``rmse``, ``quantile``,
-        ``binary_logloss``, ``binary_error``, ``multi_logloss``, ``multi_error`` and the figures of
-        an evaluation, such as ``auc``; all rows have the same weight. Other metrics are ``nan``,
-        with one warning, unless there are ``public_sets``.
+        objective, and none for a function. Private metrics are ``l1``, ``l2``, ``rmse``,
+        ``quantile``, ``binary_logloss``, ``binary_error``, ``multi_logloss``, ``multi_error`` and
+        those of ``dpboost.evaluate``, such as ``auc``; all rows have the same weight. Other metrics
+        are ``nan``, with a warning, unless there are ``public_sets``.
     feval : callable or list of callable, optional
-        Metrics of the user. A metric that agrees with a released one on synthetic rows is replaced
-        by it. Others have no known bound and are ``nan`` without ``public_sets``.
+        Custom metrics. A metric that agrees with a private one on synthetic rows is replaced by
+        it. Others have no known bound and are ``nan`` without ``public_sets``.
     init_model : str, Path or Booster, optional
         Model to continue.
     fpreproc : None
-        Refused: a function of all rows has no bound.
+        Refused, because a function of all rows has no bound.
     callbacks : list of callable, optional
         Callbacks before a round run in every fit. Callbacks after a round run once all fits are
         finished, on the metrics of every round. Early stopping uses the released rounds.
     eval_train_metric : bool
-        Metrics of the training rows are ``nan``, with one warning: they are not released.
+        Metrics of the training rows are not released: they are ``nan``, with a warning.
     return_cvbooster : bool, default=False
-        Whether the result holds the models, as ``"cvbooster"``.
+        Whether the result contains the models, as ``"cvbooster"``.
     public_sets : Dataset or list of Dataset, optional
-        Public rows: metrics are computed on them in each round, at no cost.
+        Public rows, on which metrics are computed in each round, at no cost.
     metric_rounds : int or "all", default=5
-        Number of rounds whose metrics are released, evenly from the first to the last; 1 releases
-        the last one alone. They divide a tenth of the budget. Rounds in between repeat the metrics
-        of the round before, with one warning.
+        Number of rounds with released metrics, evenly spaced from the first to the last; 1 means
+        the last one only. They divide a tenth of the budget. Rounds in between repeat the metrics
+        of the previous one, with a warning.
     budget : Budget, optional
         Budget whose ledger records all fits and metrics, as one line; it replaces ``epsilon`` and
         ``delta``. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction, optional
-        Fraction of the budget that they take together, in (0, 1].
+        Fraction of the budget for all of them, in (0, 1].
 
     Returns
     -------
@@ -202,14 +202,14 @@ def cv(
     Raises
     ------
     InvalidParameterError
-        For bad parameters, before anything is drawn or charged.
+        For invalid parameters, before anything is drawn or charged.
     BudgetExceededError
-        If less is left of the budget; nothing is drawn or charged.
+        If too little of the budget remains; nothing is drawn or charged.
 
     Privacy
     -------
-    Spends ``epsilon``, or its fraction of the budget, once, for everything: what it returns, models
-    included, satisfies the guarantee that ``privacy_report`` states.
+    Uses ``epsilon``, or its fraction of the budget, once: the whole result, including the models,
+    satisfies the guarantee that ``privacy_report`` states.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def cv(
 
 
 class _Run:
-    """One cross-validation, from the coins to the results."""
+    """One cross-validation, from the random assignment to the results."""
 
     metric_rounds: int | str
     of_training = False
@@ -387,9 +387,9 @@ class _Run:
         return results
 
     def _ledger(self, share: Fraction) -> Ledger:
-        """Open the ledger of the metrics, whose entropy also assigns the rows.
+        """Open the ledger of the metrics, whose entropy also assigns rows to folds.
 
-        Under a budget the first fit books everything, once nothing speaks against it.
+        Under a budget the first fit records the whole charge, after all checks.
         """
         request = replace(self.privacy, part=(share or Fraction(1), self.n_folds))
         if request.claim is not None:
@@ -397,7 +397,7 @@ class _Run:
         return request.ledger(request.accountant(self.recipe))
 
     def _rows(self, ledger: Ledger) -> tuple[NDArray[np.intp], NDArray[np.int64] | None]:
-        """Rows that take part: all, or a sample of those of each user."""
+        """Return the rows that take part: all, or a sample of the rows of each user."""
         n_rows = self.table.n_rows
         ids, most = getattr(self.train_set, "user_ids", None), self.privacy.rows_per_user
         if (ids is None) != (most is None):
@@ -456,7 +456,7 @@ class _Run:
         )
 
     def _paid_metrics(self) -> tuple[list[FoldMetric], list[tuple[str, bool]]]:
-        """Return the metrics to be charged, and the names of those that cannot be."""
+        """Return the private metrics, and the names of metrics that have no bound."""
         classifier = hasattr(self.estimator, "predict_proba")
         n_classes = len(Schema.coerce(self.estimator.schema).classes or ()) if classifier else 0
         asked = value_of(self.params, "metric")
@@ -524,7 +524,7 @@ class _Run:
         ledger: Ledger,
         n_releases: int,
     ) -> list[Any]:
-        """Release every metric of every fold, on the rows that its model has not seen."""
+        """Release every metric of every fold, on the rows that its model was not trained on."""
         reports = [model.privacy_report_ for model in models]
         held = []
         for position in range(self.n_folds):
@@ -544,18 +544,18 @@ class _Run:
         ]
 
     def _capacity(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyCost:
-        """Return the budget of everything, given what the fits took of delta."""
+        """Return the total budget, given the delta of the fits."""
         inner = replace(self.privacy, part=None).accountant(self.recipe)
         return inner.capacity(ledger.epsilon, self._delta_left(ledger, fits))
 
     def _delta_left(self, ledger: Ledger, fits: list[PrivacyReport]) -> Fraction:
-        """Return what the stability histograms of all fits leave of delta."""
+        """Return the remaining delta after the stability histograms of all fits."""
         each = replace(self.privacy, part=(Fraction(1), self.n_folds)).histogram_delta
         each = ledger.delta * DELTA_SHARE if each is None else each
         return ledger.delta - each * sum(map(_histograms, fits))
 
     def _report(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyReport:
-        """Add up what a row may have cost: all fits but the cheapest, and the metrics."""
+        """Return the total for a row: all fits except the cheapest, and the metrics."""
         inner = replace(self.privacy, part=None).accountant(self.recipe)
         left = self._delta_left(ledger, fits)
         fact = (
@@ -589,7 +589,7 @@ def report_of_folds(
     inner: Accountant,
     left: Fraction,
 ) -> PrivacyReport:
-    """Return the report of a cross-validation: all fits but the cheapest, and the metrics.
+    """Return the report of a cross-validation: all fits except the cheapest, and the metrics.
 
     Parameters
     ----------
@@ -598,13 +598,13 @@ def report_of_folds(
     first : PrivacyReport
         Of the first fit.
     costs, records : sequence of Fraction, sequence of dict
-        What each fit has spent, and its releases.
+        Charge of each fit, and its releases.
     ledger : Ledger
         Of the metrics.
     inner : Accountant
-        Of everything together.
+        Accountant of the total.
     left : Fraction
-        What all of it leaves of delta.
+        Remaining delta.
     """
     spent = sum(sorted(costs)[1:], ledger.spent)
     return replace(

@@ -1,4 +1,4 @@
-"""The metrics of an evaluation for a cross-validation: of every fold, by one charge."""
+"""Private metrics of all folds of a cross-validation, with one charge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class FoldMetric:
-    """A metric by its name in LightGBM, or in `evaluate`.
+    """A metric with its name in LightGBM and in `evaluate`.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def release_fold_metrics(
 
 
 class _OfClasses:
-    """A released model that gives probabilities of more classes than its own."""
+    """A released model extended to probabilities of further classes."""
 
     def __init__(self, model: Any, classes: Sequence[Any]) -> None:
         self.model = model

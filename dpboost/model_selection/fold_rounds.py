@@ -1,4 +1,4 @@
-"""Which rounds of a cross-validation are evaluated, which cannot be, and their substitutes."""
+"""Choice of the evaluated rounds of a cross-validation, and substitutes for the others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _N_MADE_UP, _ROWS_MADE_UP = 3, 60
 
 
 class ModelAtRound:
-    """A released model as it was after a round.
+    """A released model, truncated after a round.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Accuracy of a private model, estimated from public rows before a private row is read."""
+"""Forecast of the accuracy of a private model, without private rows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ DEVIATIONS = 1.644854
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What `forecast` expects of a fit, for each epsilon.
+    """The expected accuracy of a fit for each epsilon; returned by `forecast`.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Forecast:
         pattern in fewer rows than that is hidden by noise, for any data.
 
     guarantees : tuple of EpsilonExplanation
-        Limits on an attacker, as the report of the fit will state them.
+        Bounds on an attacker, as in the report of the fit.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Forecast:
         return html_table(head, rows, caption=self._head, numbers=frozenset(range(len(head))))
 
     def to_frame(self) -> Any:
-        """Return a data frame: a line for each epsilon.
+        """Return a data frame with one row for each epsilon.
 
         Returns
         -------
@@ -138,7 +138,7 @@ class Forecast:
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         columns = ["epsilon", "hidden_rows", "value", "low", "high"]
         columns = columns[:2] if self.metric is None else columns
@@ -156,12 +156,12 @@ class Forecast:
         return head
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the metric against epsilon with its band; without public rows noise over rows.
+        """Plot the metric with its band against epsilon; without public rows, noise over rows.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes by default.
+            Axes of the plot; new axes by default.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class Forecast:
         Raises
         ------
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         ax = new_axes("Forecast.plot()", ax)
         if self.metric is None:
@@ -195,7 +195,7 @@ def forecast(
     metric: str | None = None,
     random_state: int | None = None,
 ) -> Forecast:
-    r"""Forecast how good a private fit becomes at each epsilon, from public rows alone.
+    r"""Forecast the accuracy of a private fit at each epsilon, from public rows only.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def forecast(
     metric : {"auc", "accuracy", "log_loss"} or {"rmse", "mae"}, optional
         AUC of a classifier by default, RMSE of a regressor.
     random_state : int, optional
-        Of the splits and of resampling; the noise is always fresh.
+        Seed of splits and resampling; the noise is always fresh.
 
     Returns
     -------
@@ -224,11 +224,11 @@ def forecast(
     Raises
     ------
     InvalidParameterError
-        For bad arguments.
+        For invalid arguments.
 
     Privacy
     -------
-    Reads no private row and charges nothing. ``like`` is taken as public.
+    Reads no private rows and charges nothing. ``like`` is assumed to be public.
 
     Notes
     -----
@@ -309,7 +309,7 @@ def forecast(
 def _under_budget(
     budget: Any, epsilon: float, *, schema: Any, estimator: Any, **planned: Any
 ) -> Forecast:
-    """Forecast one fit that a budget allows, which has so much epsilon by itself."""
+    """Forecast one fit under a budget, with the epsilon of the fit alone."""
     declared = Schema.coerce(schema)
     own = _planned(estimator, declared).set_params(
         delta=float(budget.delta),
@@ -323,7 +323,7 @@ windows.forecast_by(_under_budget)
 
 
 def _planned(estimator: Any, schema: Schema) -> Any:
-    """Return a new estimator, as planned or by what the schema declares."""
+    """Return a new estimator, as planned or by the schema."""
     if estimator is None:
         return DPBoostClassifier() if schema.classes is not None else DPBoostRegressor()
     if not isinstance(estimator, PrivateEstimator):
@@ -332,7 +332,7 @@ def _planned(estimator: Any, schema: Schema) -> Any:
 
 
 def _learned_lists(planned: Any, declared: Schema, like: Any) -> int:
-    """Return how many lists the planned fit learns: of categories, and of classes."""
+    """Return the number of estimated lists of the planned fit: of categories, and of classes."""
     table = like[0] if isinstance(like, tuple) and like else None
     known = set(map(str, declared.categories))
     assumed = planned.assume_public

@@ -1,4 +1,4 @@
-"""What a guarantee means, of a pair of numbers or of a fit that is planned."""
+"""Explanation of a guarantee, or of a planned fit, without rows."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ def explain_epsilon(
     budget: Budget | None = None,
     fraction: Any = None,
 ) -> EpsilonExplanation:
-    """Say what a guarantee means to someone who wants to know whether a row was there.
+    """Explain a guarantee as bounds on membership-inference attacks.
 
     Parameters
     ----------
     epsilon : float, optional
-        Of a pure or an (epsilon, delta) guarantee, not negative; ``inf`` promises nothing.
+        Of a pure or an (epsilon, delta) guarantee, nonnegative; ``inf`` means no guarantee.
     delta : float, default=0.0
         In [0, 1).
     mu : float, optional
-        Of a Gaussian guarantee, instead of ``epsilon``: it says more than any one pair of
-        epsilon and delta that follows from it.
+        Of a Gaussian guarantee, instead of ``epsilon``; tighter than any pair of epsilon and delta
+        that it implies.
     recipe : str or Recipe, optional
-        Of a planned fit with this epsilon and delta: the figures are then those that its
-        ``privacy_report_`` will give. They are less than those of the pair alone where the recipe
-        counts Gaussian noise in mu, as ``"best"`` does for a positive delta.
+        Of a planned fit with this epsilon and delta: the bounds are then those of its
+        ``privacy_report_``. They are tighter than those of the pair alone if the recipe accounts
+        Gaussian noise in mu, as ``"best"`` does for a positive delta.
     rows_per_user : int, optional
-        Of the planned fit, where it protects users.
+        Of the planned fit, if it protects users.
     schema : Schema, dict, DataDictionary or path, optional
-        Of the planned fit. Where it leaves categories to be learned, a part of delta is theirs.
+        Of the planned fit. If it leaves categories to be estimated, these use a part of delta.
     budget : Budget, optional
-        What the planned fit takes a part of, in the place of an epsilon of its own. The command
-        line's ``fit --epsilon E --delta D --holdout PART`` takes the whole of
+        Budget of the planned fit, instead of a separate epsilon. The command
+        ``fit --epsilon E --delta D --holdout PART`` uses the whole of
         ``Budget(epsilon=E, delta=D)``. Nothing is charged.
     fraction : float or Fraction, optional
-        That part, in (0, 1].
+        Fraction of the budget, in (0, 1].
 
     Returns
     -------
     EpsilonExplanation
-        A sentence as text, numbers by its methods, ``table()`` and ``plot()``.
+        Prints as a sentence, with bounds by its methods, ``table()`` and ``plot()``.
 
     Raises
     ------
@@ -80,13 +80,12 @@ def explain_epsilon(
 
     Privacy
     -------
-    Looks at no row.
+    Reads no rows.
 
     Notes
     -----
-    Where a planned fit learns classes, or the categories of columns of categorical type that its
-    schema does not name, another tenth of delta is theirs, its noise is a little larger, and its
-    report gives a little less.
+    If a planned fit estimates classes, or categories of categorical columns that the schema does
+    not name, these use another tenth of delta, and the noise is slightly larger.
 
     References
     ----------
@@ -141,7 +140,7 @@ def explain_epsilon(
 
 
 def learns_categories(schema: Schema) -> bool:
-    """Return whether a schema leaves categories to be learned."""
+    """Return whether a schema leaves categories to be estimated."""
     return not all(schema.categories.values())
 
 
@@ -153,7 +152,7 @@ def planned_capacity(
     owner: str,
     lists: int = 0,
 ) -> tuple[str, PrivacyCost]:
-    """Return what a fit may spend on one row, and what it is counted in, as its ledger has them.
+    """Return the capacity of a fit for one row, and its accountant.
 
     Parameters
     ----------
@@ -164,7 +163,7 @@ def planned_capacity(
     owner : str
         Name of the caller in error messages.
     lists : int
-        How many lists, of classes and of categories, are learned: each with its part of delta.
+        Number of estimated lists of classes and categories, each with a part of delta.
     """
     if rows_per_user is not None:
         check_integer("rows_per_user", owner, rows_per_user, low=1, high=MOST_ROWS_PER_USER)
@@ -183,7 +182,7 @@ def planned_guarantee(
     owner: str,
     lists: int = 0,
 ) -> EpsilonExplanation:
-    """Return the guarantee of a fit that spends all it may."""
+    """Return the guarantee of a fit that uses its whole budget."""
     if epsilon in (0.0, math.inf):
         raise refuse("epsilon", owner, "positive and finite of a planned fit", epsilon)
     measure, capacity = planned_capacity(recipe, epsilon, delta, rows_per_user, owner, lists)
@@ -200,7 +199,7 @@ def planned_guarantee(
 def _in_a_budget(
     recipe: str | Recipe, budget: Budget, fraction: Any, lists: int, owner: str
 ) -> EpsilonExplanation:
-    """Return the guarantee of a fit that spends all of its part of a budget."""
+    """Return the guarantee of a fit that uses its whole fraction of a budget."""
     if not isinstance(budget, Budget):
         raise refuse("budget", owner, "a dpboost.Budget", budget)
     share = as_fraction("fraction", owner, 0 if fraction is None else fraction)

@@ -1,4 +1,4 @@
-"""New leaves for a released model: next month's rows on last month's structure."""
+"""New leaf values for a released model from new rows."""
 
 from __future__ import annotations
 
@@ -89,43 +89,43 @@ def refit_leaves(
     fraction: Any = None,
     user_ids: Any = None,
 ) -> Any:
-    """Return a model with the structure of a released one and leaves of other rows.
+    """Fit new leaf values to other rows, with the structure of a released model.
 
-    Bins, partitions and start value are those of ``model``; all that is spent goes into leaves.
+    Bins, partitions and start value are those of ``model``; the whole charge is for leaves.
 
     Parameters
     ----------
     model : DPBoostRegressor, DPBoostClassifier or Booster
-        Fitted by ``recipe="best"`` without weights of classes; it stays as it is. A Booster is one
+        Fitted with ``recipe="best"`` without class weights; not modified. A Booster must be one
         that ``dpboost.train`` returned in this process.
     X : table of shape (n_rows, n_features)
         Private rows in memory, with the columns of the model.
     y : array-like of shape (n_rows,)
-        Labels. Rows of classes that the model does not know are left out.
+        Labels. Rows with classes that the model does not know are left out.
     budget : Budget, optional
         Budget whose ledger records it. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
-        Fraction of the budget that it takes, in (0, 1].
+        Fraction of the budget, in (0, 1].
     user_ids : array-like of shape (n_rows,), optional
         User of each row; needed if the budget protects users.
 
     Returns
     -------
     DPBoostRegressor, DPBoostClassifier or Booster
-        A new fitted one of the same kind.
+        A new fitted model of the same kind.
 
     Raises
     ------
     InvalidParameterError
-        For models of another kind and bad rows, before anything is drawn or charged.
+        If the model or the rows are not supported, before anything is drawn or charged.
     BudgetExceededError
-        If less is left of the budget; nothing is drawn or charged.
+        If too little of the budget remains; nothing is drawn or charged.
 
     Privacy
     -------
-    Releases the noisy sums of the leaves of each tree, as the fit did, and nothing else of ``X``
-    and ``y``. ``privacy_report_`` speaks of these rows. What ``model`` reported of its own rows is
-    in its own report; for a person with rows in both tables the two add up.
+    Releases only the noisy sums of the leaves of each tree, as the fit did. ``privacy_report_``
+    covers these rows, and the report of ``model`` covers its own rows; for an individual with rows
+    in both tables the two add up.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Make a released model again from its transcript, without a row."""
+"""Replay of a transcript, without rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FUNCTIONS: dict[str, Any] = {
 
 
 class RowsInstead(Protocol):
-    """What a replay has where the rows of the call stood: of the same forms."""
+    """Substitutes of the same form for the rows of a recorded call."""
 
     def table(self, form: TableForm, labels: Any) -> Any:
         """Return rows of these columns and types; labels are for batches that bring them."""
@@ -54,7 +54,7 @@ class RowsInstead(Protocol):
 
 
 class BlankRows:
-    """Rows that say nothing: zero or missing cells, and every public class once.
+    """Rows without information: zero or missing cells, and every public class once.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class BlankRows:
         return form.blank(self._n_rows)
 
     def numbers(self, form: NumbersForm | GroupForm) -> Any:
-        """Return values that say nothing."""
+        """Return values without information."""
         return form.blank(self._n_rows)
 
 
@@ -83,32 +83,32 @@ def replay(transcript: Transcript, **given: Any) -> Any:
     Parameters
     ----------
     transcript : Transcript
-        ``model.transcript_``, or what ``Transcript.load`` read.
+        ``model.transcript_``, or the result of ``Transcript.load``.
     **given
-        Arguments of the call that a file does not hold, such as ``callbacks=[...]`` or the
-        ``objective`` of the estimator where it is a function. They must be those of the call.
+        Arguments of the call that a file does not contain, such as ``callbacks=[...]`` or a
+        function as ``objective`` of the estimator. They must be those of the call.
 
     Returns
     -------
     object
-        What the call returned: a fitted estimator, an evaluation, the results of ``cv``. Its
-        model text is that of the call, byte for byte, on the machine that recorded it.
+        The result of the call: a fitted estimator, an evaluation, or the results of ``cv``. On
+        the machine that recorded the call, the model text is identical byte for byte.
 
     Raises
     ------
     InvalidParameterError
-        If an argument is missing, which the message names; or if the transcript is damaged or
-        does not belong to this build: the message names the first release that differs.
+        If an argument is missing (the message names it), or the transcript is damaged or of
+        another build (the message names the first release that differs).
 
     Privacy
     -------
-    Reads no private row and draws no noise: it computes with a transcript, which is a released
-    object. Every release is recorded again and compared with its line in the transcript.
+    Reads no private rows and draws no noise; the transcript is a released object. Every release is
+    recorded again and compared with its line in the transcript.
 
     Notes
     -----
-    Where rows stood, the replay has blank ones of the same columns and types. That their cells
-    make no difference is what the audit of non-interference checks.
+    The replay replaces the rows by blank ones with the same columns and types. The non-interference
+    audit checks that their cells have no effect.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[A
     given : mapping
         Arguments that a file does not hold.
     rows : RowsInstead
-        What replaces the rows of the call stood.
+        Substitutes for the rows of the call.
 
     Raises
     ------

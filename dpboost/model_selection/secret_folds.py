@@ -1,4 +1,4 @@
-"""What scikit-learn's model selection needs to stay inside a budget: a scorer and secret folds."""
+"""A scorer and secret folds for scikit-learn's model selection under a budget."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def deal_folds(
     units : ndarray of shape (n_rows,), int64
         The row itself, by its number, or whose it is: rows of one unit are in one fold.
     first_unit : int, default=0
-        Number of the first one among those of all parties; matters only to coins from a seed.
+        Number of the first unit among those of all parties; only relevant with a seed.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def deal_folds(
 
     Privacy
     -------
-    A coin looks at no row: one row more is in a fold of an independent draw, and moves no other.
+    A draw does not depend on rows: an additional row gets an independent fold, and moves no other.
     """
     equal = [Fraction(1, n_folds)] * n_folds
     n_units = int(units.max()) + 1 if len(units) else 0
@@ -57,12 +57,12 @@ def deal_folds(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateScorer:
-    """A scorer of scikit-learn that charges every score; made by `SecretKFold.scorer`.
+    """A scikit-learn scorer that charges every score; created by `SecretKFold.scorer`.
 
     Parameters
     ----------
     folds : SecretKFold
-        That has to have assigned the rows.
+        Folds that have assigned the rows.
     """
 
     folds: SecretKFold
@@ -71,12 +71,12 @@ class PrivateScorer:
     budget: Budget | DisjointTable | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Evaluate a released model on private rows, and return what is released.
+        """Evaluate a released model on private rows, and return the released metric.
 
         Raises
         ------
         InvalidParameterError
-            Where the folds have assigned no rows, so that others have; and without a budget.
+            If these folds have assigned no rows, or there is no budget.
         """
         if not self.folds.dealt:
             raise InvalidParameterError(
@@ -92,7 +92,7 @@ class PrivateScorer:
 
 
 class SecretKFold:
-    """Folds for scikit-learn: an independent secret draw assigns each row, or each user, to one.
+    """Secret folds for scikit-learn: an independent draw assigns each row, or each user.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ class SecretKFold:
     Privacy
     -------
     A draw depends on no cell and on no other row. One row more or less therefore changes one fold
-    by that row and no other fold, so that a fit on some folds keeps its epsilon. Folds by position
-    do not have this property: they shift if a row is added before them. Keep the indices as secret
+    by that row and no other fold, so a fit on some folds keeps its epsilon. Folds by position do
+    not have this property: they shift if a row is added before them. Keep the indices as secret
     as the rows. ``groups`` of :meth:`split` are the users; all rows of a user are in one fold.
 
     Examples
@@ -137,23 +137,23 @@ class SecretKFold:
     def scorer(
         self, metric: str, *, fraction: Any, budget: Budget | DisjointTable | None = None
     ) -> PrivateScorer:
-        """Return a scorer for scikit-learn that takes a part of a budget for each score.
+        """Return a scorer for scikit-learn that charges a fraction of a budget for each score.
 
         Parameters
         ----------
         metric : str
-            A figure of :func:`dpboost.evaluate`: ``auc``, ``accuracy``, ``r2``; or a loss, which
-            gets a minus.
+            A metric of :func:`dpboost.evaluate`, such as ``auc``, ``accuracy`` or ``r2``; losses
+            are negated.
         fraction : float or Fraction
-            Part of the budget that each score takes, in (0, 1].
+            Fraction of the budget for each score, in (0, 1].
         budget : Budget, optional
-            The open one by default.
+            The open budget by default.
 
         Returns
         -------
         PrivateScorer
-            For ``scoring=`` of ``cross_val_score``, ``GridSearchCV`` and their like, beside these
-            folds as ``cv=``.
+            For ``scoring=`` of ``cross_val_score``, ``GridSearchCV`` and similar functions,
+            together with these folds as ``cv=``.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class SecretKFold:
 
         Privacy
         -------
-        Every score is an evaluation of its own, and adds to the fits.
+        Every score is a separate evaluation, and its charge adds to those of the fits.
         """
         owner = "SecretKFold.scorer"
         known = tuple(dict.fromkeys((*CLASS_METRICS, *NUMBER_METRICS)))
@@ -179,14 +179,14 @@ class SecretKFold:
     def split(
         self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield the positions of rows to train on and of the others, fold by fold.
+        """Yield the indices of training rows and test rows of each fold.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
         y : ignored
         groups : array-like of shape (n_rows,), optional
-            Whose row each one is.
+            User of each row.
 
         Yields
         ------

@@ -1,8 +1,7 @@
-"""The gate: the only room through which anything computed from private rows may leave.
+"""The privacy gate: every value computed from private rows is released here.
 
 Read it in this order: ``relation`` (who is protected from what), ``sensitive`` (a value and how
 far one row can move it), ``constants`` (those distances, each with its proof), ``mechanisms``
-(the noise), ``accounting`` (what it costs), ``ledger`` (the charges, and the one way out),
-``report`` (what is reported about it). ``budget``, ``bounds`` and ``categories`` are built on
-those.
+(the noise), ``accounting`` (the privacy loss), ``ledger`` (the charges and the releases),
+``report`` (the result). ``budget``, ``bounds`` and ``categories`` use these.
 """

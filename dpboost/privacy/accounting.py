@@ -1,10 +1,10 @@
-"""Accountants: what releases cost in one unit, and what a total means in (epsilon, delta).
+"""Accountants: charges of releases in one unit, and their conversion to (epsilon, delta).
 
 An accountant has no state: the ledger holds the totals. Costs are fractions that add up exactly,
 also when later budgets depend on earlier outputs (pure and concentrated privacy: Rogers et al.,
 NeurIPS 2016, Whitehouse et al., ICML 2023; Gaussian: Smith and Thakurta, COLT 2022). Capacities
-come out of floating-point searches, on the safe side of their rounding, and are rounded down.
-Other accountants derive from one: for several rows, or several fits, with the same releases.
+are computed in floating point with conservative rounding. Derived accountants cover several rows,
+or several fits, with the same releases.
 Proofs: docs/proofs/accountants.md and docs/proofs/users.md.
 """
 
@@ -59,18 +59,18 @@ M = TypeVar("M", bound=Mechanism)
 
 
 class UnsupportedReleaseError(InvalidParameterError):
-    """The accountant cannot say what a release would cost."""
+    """The accountant does not support a release."""
 
 
 class Accountant(Protocol):
-    """What the ledger asks of an accountant.
+    """The interface of accountants.
 
     Attributes
     ----------
     name : str
         Name for the report.
     privacy_measure : str
-        What costs are counted in.
+        Unit of costs.
     """
 
     @property
@@ -79,7 +79,7 @@ class Accountant(Protocol):
 
     @property
     def privacy_measure(self) -> str:
-        """What costs are counted in."""
+        """Unit of costs."""
 
     def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
         """Return what a release costs, or raise :class:`UnsupportedReleaseError`."""
@@ -122,7 +122,7 @@ class _WithoutSlack:
 
 @dataclass(frozen=True)
 class PureAccountant(_WithoutSlack):
-    """Pure epsilon: the total is the sum, exactly; delta plays no part."""
+    """Pure epsilon: the total is the exact sum; delta is not used."""
 
     name: ClassVar[str] = "pure"
     privacy_measure: ClassVar[str] = "epsilon"
@@ -196,7 +196,7 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 
 def _checked_delta(left: Fraction) -> float:
-    """Return what is left of delta, or raise where Gaussian noise has none to work with."""
+    """Return the remaining delta, or raise if none remains for Gaussian noise."""
     if left <= 0:
         raise InvalidParameterError(
             "The 'delta' parameter is too small for Gaussian noise, of which what is learned takes "
@@ -275,11 +275,11 @@ def _lattice_slack(touched: int, sigma: int) -> Fraction:
 
 @dataclass(frozen=True)
 class GDPAccountant:
-    r"""Gaussian differential privacy: exact for Gaussian noise, and lattice noise is nearly that.
+    r"""Gaussian differential privacy: exact for Gaussian noise, plus the lattice error.
 
     Costs are :math:`\mu^2`. Only discrete Gaussian noise of ``sigma >= 2**16`` units is accepted;
-    let one row be worth :math:`2^{16}` units or more. The exponential mechanism has a mu of its
-    own, without a lattice.
+    let one row contribute :math:`2^{16}` units or more. The exponential mechanism has a separate
+    mu, without a lattice error.
 
     Notes
     -----
@@ -378,18 +378,18 @@ class GDPAccountant:
 
 @dataclass(frozen=True, kw_only=True)
 class DerivedAccountant:
-    """An accountant that charges releases as another one does, and allows another total.
+    """An accountant with the charges of another one and a different capacity.
 
     Parameters
     ----------
     inner : Accountant
-        Says what a release costs.
+        Accountant of the charges of a release.
     """
 
     inner: Accountant
 
     def terms(self) -> dict[str, Any] | None:
-        """Return how totals count, as plain data for a certificate; None where once."""
+        """Return how totals count, as plain data for a certificate; None if once."""
         return None
 
     @property
@@ -399,7 +399,7 @@ class DerivedAccountant:
 
     @property
     def privacy_measure(self) -> str:
-        """What costs are counted in."""
+        """Unit of costs."""
         return self.inner.privacy_measure
 
     def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
@@ -441,9 +441,9 @@ class GroupAccountant(DerivedAccountant):
     factor : Fraction
         At least 1.
     coordinates : int
-        How many times as many entries may differ as one row changes in a release.
+        Factor of the number of entries of a release that may differ.
     fits : int
-        Fits that fail together: what one spends of delta, each may spend.
+        Number of fits that each may use the same delta.
     delta : Fraction
         Of all of them.
     """
@@ -491,7 +491,7 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
     inner : Accountant
         Accounts for one row.
     rows : int
-        Most rows of a group, at least 1.
+        Maximum rows of a group, at least 1.
 
     Returns
     -------
@@ -499,11 +499,10 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
 
     Notes
     -----
-    What is private for one row is so for :math:`k` rows, which change one after the other, at
-    :math:`k` times its epsilon, :math:`k^2` times its rho (Bun and Steinke, TCC 2016,
-    Proposition 1.9) or :math:`k` times its mu (Dong, Roth, Su, JRSS B 2022, Theorem 5). The
-    Gaussian lattice condition counts entries that differ, of which there are at most :math:`k`
-    times as many.
+    A guarantee for one row implies one for :math:`k` rows, with :math:`k` times its epsilon,
+    :math:`k^2` times its rho (Bun and Steinke, TCC 2016, Proposition 1.9) or :math:`k` times its
+    mu (Dong, Roth, Su, JRSS B 2022, Theorem 5). The Gaussian lattice condition counts entries that
+    differ, which are at most :math:`k` times as many.
     """
     if rows == 1:
         return inner
@@ -512,18 +511,18 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
 
 
 def for_part(inner: Accountant, share: Fraction, fits: int, delta: Fraction) -> Accountant:
-    """Account for a fit that may spend a share of a budget, beside others of its kind.
+    """Account for a fit that uses a fraction of a budget together with similar fits.
 
     Parameters
     ----------
     inner : Accountant
-        Accounts for everything together.
+        Accountant of all of them together.
     share : Fraction
-        Part of the capacity, in (0, 1].
+        Fraction of the capacity, in (0, 1].
     fits : int
-        How many such fits there are in all.
+        Total number of such fits.
     delta : Fraction
-        Of everything together.
+        Delta of all of them together.
 
     Returns
     -------

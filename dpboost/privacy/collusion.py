@@ -1,4 +1,4 @@
-"""What a guarantee is worth against parties that know some of the shares of the noise.
+"""The guarantee against colluding parties that know some shares of the noise.
 
 Proof: docs/proofs/noise-shares.md.
 """
@@ -114,7 +114,7 @@ def epsilon_against(ledger: Ledger, *, n_parties: int, colluding: int, honest: i
     ledger : Ledger
         The ledger of the fit, or of a party.
     n_parties, colluding, honest : int
-        As of :func:`effective_epsilon`.
+        As in :func:`effective_epsilon`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Exact arithmetic of budgets: fractions, integers rounded towards privacy, and parts of a whole.
+"""Exact arithmetic of budgets: fractions, and integers with conservative rounding.
 
 Why that is towards privacy: docs/proofs/mechanisms.md. Machine-checked, for the root:
 docs/proofs/machine-checked.md. Budgets are in the unit of the accountant. A part of infinity is
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Amount = TypeVar("Amount", bound="_Amount")
 
     class _Amount:
-        """What amounts of one unit allow: sums and differences of their own kind, multiples."""
+        """An amount in one unit, with sums and differences of the same unit, and multiples."""
 
         @property
         def numerator(self) -> int: ...

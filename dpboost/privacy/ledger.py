@@ -1,4 +1,4 @@
-"""The ledger of a fit, and the one way out of a sensitive value.
+"""The ledger of a fit, which releases sensitive values.
 
 Proof that its totals hold: docs/proofs/composition.md. Machine-checked:
 docs/proofs/machine-checked.md.
@@ -58,15 +58,15 @@ __all__ = [
 
 
 class BudgetExceededError(RuntimeError):
-    """A release would cost more than is left; nothing was drawn and nothing was recorded."""
+    """A release would exceed the remaining budget; nothing was drawn and nothing was recorded."""
 
 
 class ScopeError(RuntimeError):
-    """Scopes were used in a way whose total would mean nothing."""
+    """Scopes were used in an invalid way, without a meaningful total."""
 
 
 class _OpenScope:
-    """A scope while it is open; a class of its own, because a fit opens thousands."""
+    """A scope while it is open; a class for speed, because a fit opens thousands."""
 
     __slots__ = ("_enter", "_leave", "_scope")
 
@@ -82,26 +82,26 @@ class _OpenScope:
 
 
 class Ledger:
-    """Records every release before it is drawn, and refuses what the budget does not cover.
+    """Record every release before the draw, and refuse releases that exceed the budget.
 
     A sequential scope costs the sum of its entries and of its children; a parallel scope costs
-    the largest of its children, which must work on disjoint rows. Entering a name again under the
+    the largest of its children, which must use disjoint rows. Entering a name again under the
     same parent reopens that scope, so the same rows under the same name always add up.
 
     Parameters
     ----------
     epsilon : Fraction, float or inf
-        Budget of the whole fit. ``inf`` asks for no privacy.
+        Budget of the whole fit. ``inf`` means no privacy.
     delta : Fraction or float
         Probability of failure, in [0, 1).
     neighbors : Neighbors
-        The relation, for which the bounds of the released values must hold.
+        Neighboring relation of the sensitivities.
     accountant : Accountant
-        Currency of the costs.
+        Accountant of the charges.
     entropy : Entropy
         Source of all secret bits.
     histogram_delta : Fraction, optional
-        What one stability histogram may take of delta; a tenth by default.
+        Maximum delta of one stability histogram; a tenth by default.
 
     Raises
     ------
@@ -110,9 +110,9 @@ class Ledger:
 
     Privacy
     -------
-    If values are given with true bounds and children of parallel scopes use disjoint rows, all
-    that was released is (epsilon, delta)-differentially private. A charge is never refunded: not
-    when drawing fails, and not when a scope is left by an exception.
+    If all sensitivities are true and children of parallel scopes use disjoint rows, all releases
+    together are (epsilon, delta)-differentially private. A charge is never refunded, not even if a
+    draw fails or an exception leaves a scope.
     """
 
     def __init__(
@@ -152,17 +152,17 @@ class Ledger:
 
     @property
     def epsilon(self) -> Epsilon:
-        """Epsilon asked for."""
+        """Requested epsilon."""
         return self._epsilon
 
     @property
     def delta(self) -> Fraction:
-        """Delta asked for."""
+        """Requested delta."""
         return self._delta
 
     @property
     def histogram_delta(self) -> Fraction:
-        """What one stability histogram may take of delta."""
+        """Maximum delta of one stability histogram."""
         return self._histogram_delta
 
     @property
@@ -197,12 +197,12 @@ class Ledger:
 
     @property
     def remaining(self) -> PrivacyCost:
-        """Capacity less what is spent."""
+        """Remaining capacity."""
         return self.capacity if self.capacity == math.inf else self.capacity - self.spent
 
     @property
     def part_spent(self) -> float:
-        """How much of the capacity is spent: 0 at the start, at most 1."""
+        """Spent fraction of the capacity: 0 at the start, at most 1."""
         capacity = self.capacity
         # As fractions: a capacity may be smaller than the least float.
         return float(self.spent / capacity) if isinstance(capacity, Fraction) else 0.0
@@ -214,22 +214,22 @@ class Ledger:
 
     @property
     def epsilon_spent(self) -> float:
-        """Epsilon that the total guarantees at the delta asked for.
+        """Epsilon of the total at the requested delta.
 
-        It is not above the epsilon asked for, which the total guarantees as well since it was
-        never allowed to pass its capacity: the inverse of the accountant's curve rounds up.
+        It is at most the requested epsilon, because the total never exceeds its capacity: the
+        inverse of the accountant's curve rounds up.
         """
         found = self._accountant.epsilon(self.spent, self._delta - self.delta_spent)
         return min(found, float(self._epsilon))
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds."""
+        """Whether the guarantee is valid."""
         return not self.reasons
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the guarantee does not hold; empty where it does."""
+        """Reasons why the guarantee is not valid; empty if it is."""
         reasons = []
         if self._epsilon == math.inf:
             reasons.append("epsilon is infinite: no noise was drawn")
@@ -252,14 +252,14 @@ class Ledger:
         ----------
         name : str
         because : Disjoint
-            Why they do, for the certificate.
+            The reason, for the certificate.
         """
         return self._opened(name, because)
 
     def folds(self, name: str, n_folds: int) -> AbstractContextManager[None]:
         """Open a scope of fits: each row takes part in all of them but one, at random.
 
-        It costs all its children but the cheapest. Each of these is opened by `part`.
+        Its cost is that of all children except the cheapest. `part` opens each child.
         """
         if self._scope.children.get(name) is None:
             path = (*self._scope.path, name)
@@ -268,14 +268,14 @@ class Ledger:
         return self._opened(name, None)
 
     def part(self, name: str, *, accountant: Accountant, entropy: Entropy) -> Ledger:
-        """Return a ledger for the scope of a name, whose charges count here as well.
+        """Return a ledger for a named scope, whose charges count here as well.
 
         Parameters
         ----------
         name : str
-            Of a new scope: a part is opened once.
+            Name of a new scope: a part is opened once.
         accountant : Accountant
-            Charges as the one of this ledger does, and allows the part a share of the total.
+            Accountant with the same charges, and a fraction of the total for the part.
         entropy : Entropy
         """
         if name in self._scope.children:
@@ -295,16 +295,16 @@ class Ledger:
 
     @contextmanager
     def beside(self, division: str, part: str, most: Fraction = ONE) -> Iterator[None]:
-        """Leave all open scopes for one of other rows, and come back to them.
+        """Enter a sibling scope of other rows temporarily.
 
         Parameters
         ----------
         division : str
             Name of a parallel scope of the whole fit.
         part : str
-            One of its children, of rows that none of the open scopes uses.
+            One of its children, with rows that no open scope uses.
         most : Fraction, default=1
-            Part of the whole budget that its total may take. It is passed each time.
+            Maximum fraction of the whole budget for its total. It is passed each time.
         """
         self._check_usable()
         inner, self._scope = self._scope, self._root
@@ -317,12 +317,12 @@ class Ledger:
 
     @contextmanager
     def branch(self, names: Sequence[str], because: Disjoint = Disjoint.CONTENT) -> Iterator[None]:
-        """Open the scopes of a part of the rows inside parts of the rows.
+        """Open nested scopes of subsets of the rows.
 
         Parameters
         ----------
         names : sequence of str
-            From the outside. Parts with different names inside the same part hold disjoint rows.
+            From the outside. Subsets with different names in the same subset are disjoint.
         because : Disjoint
             Why they do.
         """
@@ -336,7 +336,7 @@ class Ledger:
         return _OpenScope(partial(self._enter, name, because), self._leave)
 
     def _enter(self, name: str, because: Disjoint | None) -> Scope:
-        """Make a child of the innermost scope the innermost one."""
+        """Enter a child of the innermost scope."""
         self._check_usable()
         if not isinstance(name, str) or not name:
             raise refuse("name", "a scope", "a string that is not empty", name)
@@ -351,7 +351,7 @@ class Ledger:
         return scope
 
     def _leave(self, scope: Scope) -> None:
-        """Go back to the scope around it."""
+        """Return to the enclosing scope."""
         if self._scope is not scope or scope.parent is None:
             # Whatever was booked from here on could be booked in the wrong block of rows.
             self._broken = True
@@ -373,24 +373,24 @@ class Ledger:
         Parameters
         ----------
         mechanism : Mechanism
-            What to draw, with its budget.
+            Mechanism with its budget.
         sensitive : Sensitive
-            The value, with a bound of the kind that the mechanism needs.
+            Value with a sensitivity of the kind that the mechanism needs.
         label : str
             Kind of release, for the report.
         delta : Fraction or float, default=0
-            Probability of failure that the caller's use of the outcome adds.
+            Additional failure probability from the caller's use of the outcome.
 
         Returns
         -------
         ndarray
-            Noisy int64 array of the value's shape, or int32 array of chosen candidates. An
-            ordinary array: whatever is computed from it is post-processing.
+            Noisy int64 array of the value's shape, or int32 array of chosen candidates. All
+            computation on it is post-processing.
 
         Raises
         ------
         InvalidParameterError
-            If value, bound and mechanism do not fit together.
+            If value, sensitivity and mechanism do not match.
         ScopeError
             Directly in a parallel scope, where the charge would have no meaning.
         BudgetExceededError
@@ -414,7 +414,7 @@ class Ledger:
         return drawn
 
     def check(self, mechanism: Mechanism, sensitive: Sensitive, *, label: str) -> None:
-        """Raise what `release` would raise, but for the budget; nothing is recorded or drawn.
+        """Raise the errors of `release`, except for the budget; nothing is recorded or drawn.
 
         Parameters
         ----------
@@ -431,7 +431,7 @@ class Ledger:
         self._entry(mechanism, sensitive, label, NO_CHARGE.delta)
 
     def release_together(self, releases: Sequence[Release]) -> list[NDArray[Any]]:
-        """Record releases of values whose parts parties hold, then fetch their outcomes at once.
+        """Record releases of values that are sums over parties, then fetch all outcomes together.
 
         Parameters
         ----------
@@ -468,7 +468,7 @@ class Ledger:
         return [self._outcomes.settle(entry, value.shape, next_one) for entry, value in drawn]
 
     def _fetched(self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]]) -> list[NDArray[Any]]:
-        """Have the holder exchange the parts of recorded releases; this process draws its own."""
+        """Let the holder exchange the parts of recorded releases; this process draws its part."""
 
         def draw(position: int, mechanism: Mechanism) -> NDArray[Any]:
             entry, value = drawn[position]
@@ -527,7 +527,7 @@ class Ledger:
         )
 
     def row_coins(self) -> RowCoins:
-        """Return a new secret random assignment of rows; it looks at no row and cost nothing."""
+        """Return a new secret random assignment of rows, without reading rows or a charge."""
         self._check_usable()
         return self._entropy.row_coins()
 

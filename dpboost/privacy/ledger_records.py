@@ -1,4 +1,4 @@
-"""The ledger of a fit: charges, the entries they belong to, and the scopes that add them up.
+"""Records of the ledger: charges, entries, and the scopes that add them up.
 
 Proof: docs/proofs/composition.md. Machine-checked: docs/proofs/machine-checked.md.
 """
@@ -25,7 +25,7 @@ class Charge(NamedTuple):
     delta : Fraction
         Probability of failure, as of stability histograms.
     lattice_error : Fraction
-        Use of the accountant's own limit.
+        Use of the accountant's lattice error limit.
     """
 
     cost: PrivacyCost
@@ -73,7 +73,7 @@ def growth(old: Charge, child: Charge) -> Charge:
 
 
 class Disjoint(str, Enum):
-    """Why the children of a parallel scope work on disjoint rows.
+    """The reason why the children of a parallel scope use disjoint rows.
 
     Attributes
     ----------
@@ -96,22 +96,22 @@ class Disjoint(str, Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerEntry:
-    """One line of the ledger: public, and written before anything was drawn.
+    """One line of the ledger; public, and written before the draw.
 
     Parameters
     ----------
     label : str
         Kind of release.
     scope : tuple of str
-        Names of the scopes around it, from the outside.
+        Names of the enclosing scopes, from the outside.
     mechanism : Mechanism
-        With its budget.
+        Mechanism with its budget.
     bound : Sensitivity
         The sensitivity that scaled the noise, in units.
     unit : float
-        What one unit is worth.
+        Value of one unit.
     charge : Charge
-        What was recorded.
+        Recorded charge.
     because : tuple of Disjoint or None
         Of each scope around it, from the outside, why its children work on disjoint rows; None
         where they do not.
@@ -143,13 +143,13 @@ class Scope:
     path : tuple of str
         Names from the outside.
     because : Disjoint or None
-        Why its children work on disjoint rows; None where they do not.
+        Why its children work on disjoint rows; None if they do not.
     parent : Scope or None
         The scope around it.
     most : Fraction, default=1
-        Part of the whole budget that its total may take.
+        Maximum fraction of the whole budget for its total.
     n_folds : int, default=0
-        How many children a scope of folds has, of which each row is in all but one; 0 for others.
+        Number of children of a scope of folds; each row is in all but one. 0 for other scopes.
     """
 
     path: tuple[str, ...]

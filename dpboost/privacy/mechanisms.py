@@ -1,8 +1,8 @@
-"""The mechanisms: what is drawn around a value, and how likely each outcome was.
+"""The mechanisms: noise distributions and their exact probabilities.
 
-A mechanism is a value without state. It turns its budget and a sensitivity into the integers that
-a kernel takes, rounded towards privacy, and knows the exact law of what comes out. Proofs:
-docs/proofs/mechanisms.md.
+A mechanism is an immutable value. It converts its budget and a sensitivity into the integer
+parameters of a kernel, rounded towards privacy, and knows the exact distribution of its output.
+Proofs: docs/proofs/mechanisms.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PI_ROUNDED_UP = Fraction(355, 113)
 
 
 class Mechanism(Protocol):
-    """What the ledger and the accountants ask of a mechanism.
+    """The interface of mechanisms.
 
     Attributes
     ----------
@@ -52,11 +52,11 @@ class Mechanism(Protocol):
     needs : {"range", "l1", "l2"}
         Kind of the sensitivity it works with.
     epsilon : Fraction, inf or None
-        It is epsilon-differentially private; None where it is for no epsilon.
+        It is epsilon-differentially private; None if it is for no epsilon.
     rho : Fraction or inf
         It is rho-zero-concentrated differentially private (zCDP).
     mu_squared : Fraction, inf or None
-        It is mu-Gaussian differentially private up to the lattice; None where it is not.
+        It is mu-Gaussian differentially private up to the lattice; None if it is not.
     """
 
     name: ClassVar[str]
@@ -79,7 +79,7 @@ class Mechanism(Protocol):
         """Return the mechanism that costs at most ``rho`` in zCDP."""
 
     def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
-        """Return the integers that the kernel takes; empty where no noise is drawn."""
+        """Return the integers that the kernel takes; empty if no noise is drawn."""
 
     def check(self, value: NDArray[np.int64]) -> None:
         """Raise when the shape, which is public, does not fit."""

@@ -1,8 +1,8 @@
-"""A party's part of a noisy sum: its answer, its share of the noise, and a mask.
+"""A party's part of a noisy sum: its result, its share of the noise, and a mask.
 
-The gate treats it as any mechanism: the charge is recorded, then the masked number is drawn. What
-leaves is uniformly distributed for anyone who lacks the keys of the mask; the sum over all parties
-is the noisy total, and the noise of any ``honest`` of them is already what the charge is for.
+The gate treats it like any mechanism: the charge is recorded, then the masked number is drawn. The
+message is uniformly distributed without the keys of the mask; the sum over all parties is the noisy
+total, and the noise of any ``honest`` of them is sufficient for the charge.
 Proof: docs/proofs/noise-shares.md.
 """
 
@@ -32,7 +32,7 @@ Words = NDArray[np.uint64]
 
 
 class OneTimePad:
-    """The words that hide one array, handed out once.
+    """The words that mask one array, used once.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Learning the bounds of private numbers, where no one declared them.
+"""Private estimation of undeclared bounds.
 
 Noisy counts over 257 cells that are the same for every table: zero, and the intervals between
-neighboring powers of two of either sign, 2^-64 to 2^64. A bound is the edge of a cell that holds
-enough rows, never a value of the table. Where labels lie inside such bounds, or inside declared
-ones, `dpboost.training.label_range` finds. Proof: docs/proofs/learned-bounds.md.
+neighboring powers of two of either sign, 2^-64 to 2^64. A bound is the edge of a cell with enough
+rows, never a value of the table. `dpboost.training.label_range` estimates the range of labels
+inside such bounds, or inside declared ones. Proof: docs/proofs/learned-bounds.md.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def cell_edges(cell: int) -> tuple[float, float]:
 
 
 class HasColumns(Protocol):
-    """The state of a site of rows whose columns can be read."""
+    """Private rows with readable columns."""
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -116,12 +116,12 @@ class Magnitudes:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (N_CELLS,)
 
     def evaluate(self, rows: HasColumns) -> NDArray[np.int64]:
@@ -143,7 +143,7 @@ class Magnitudes:
 def magnitudes(
     ledger: Ledger, columns: int | tuple[int, ...] | None, budget: PrivacyCost
 ) -> Magnitudes:
-    """Return the question of `release_bounds` or `release_magnitude`, for sources to prefetch."""
+    """Return the query of `release_bounds` or `release_magnitude`, for sources to prefetch."""
     return Magnitudes(columns=columns, units=row_units(ledger, budget))
 
 
@@ -231,7 +231,7 @@ def release_magnitude(
 
 @dataclass(frozen=True, kw_only=True)
 class RangeCounts:
-    """Rows by their label in cells of a range, what is outside in the outermost cells.
+    """Counts of labels in cells of a range; the outermost cells include values outside.
 
     Proof: docs/proofs/label-range.md.
 
@@ -254,12 +254,12 @@ class RangeCounts:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (len(self.edges) - 1,)
 
     @property

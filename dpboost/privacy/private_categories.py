@@ -1,4 +1,4 @@
-"""Learning which categories a private column has, where no one declared them."""
+"""Private estimation of undeclared categories."""
 
 from __future__ import annotations
 

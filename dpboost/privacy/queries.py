@@ -1,8 +1,8 @@
-"""Where private rows are: the queries they take, and the values they give, which no one can see.
+"""Row stores and queries, whose results are sensitive values.
 
-A fit works with rows through a `RowHandle` alone. Rows may lie in this process, in partitions on
-other machines, or at parties that show them to no one; the fit is the same. What a `Sensitive`
-value is made of: docs/proofs/integers.md.
+A fit uses rows only through a `RowHandle`. Rows may be in this process, in partitions on other
+machines, or at parties; the fit is the same. The content of `Sensitive` values:
+docs/proofs/integers.md.
 """
 
 from __future__ import annotations
@@ -22,49 +22,49 @@ from dpboost.privacy.stability_histogram import NameCounts
 
 
 class SumQuery(Protocol):
-    """An integer array that adds up over rows; public itself, and picklable.
+    """A query whose integer result adds up over rows; the query is public and picklable.
 
     Privacy
     -------
-    It is made of public and released numbers. Its answer is private.
+    A query contains public and released numbers. Its result is private.
     """
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
 
     def evaluate(self, rows: Any) -> NDArray[np.int64]:
         """Return the array for the rows of one place.
 
-        The answer for all rows is the sum of the answers of the sites, exactly. Asking twice
-        gives the same answer and changes nothing that a later one depends on.
+        The result for all rows is the exact sum of the results of the row stores. A repeated query
+        gives the same result and does not affect later ones.
         """
 
 
 class Query(SumQuery, Protocol):
-    """A sum that may be released, with proof of how far one row can move it."""
+    """A sum that may be released, with a proof of its sensitivity."""
 
     @property
     def unit(self) -> float:
-        """Worth of one unit of the answer."""
+        """Value of one unit of the result."""
 
     def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
-        """Return the sensitivities of the answer, from public numbers."""
+        """Return the sensitivities of the result, from public numbers."""
 
 
 class CategoryCountQuery(Protocol):
-    """Counts by values that no one has listed; only for stores that have all rows."""
+    """Counts of undeclared values; only for row stores that have all rows."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Public names of what is counted."""
+        """Public names of the counted columns."""
 
     def count(self, rows: Any) -> list[Counter[Any]]:
         """Return one table of counts for each column; adds up over sites."""
 
 
 def carry_out(rows: Any, command: str, given: Mapping[str, Any]) -> Any:
-    """Carry out a command at one place: call a method of the state of rows.
+    """Execute a command in one row store: call a method of the state of rows.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ def carry_out(rows: Any, command: str, given: Mapping[str, Any]) -> Any:
     Returns
     -------
     object
-        What the method returns, the next state; the same one where that is None.
+        The next state: the result of the method, or the same state if that is None.
     """
     following = getattr(rows, command)(**given)
     return rows if following is None else following
 
 
 class RowStore(Protocol):
-    """Private rows, wherever they are, on the private side: `RowHandle` is for all others."""
+    """Private rows in any location; public code uses a `RowHandle`."""
 
     def sensitive(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return what the gate takes."""
@@ -93,19 +93,19 @@ class RowStore(Protocol):
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all rows.
 
-        Scores of splits and clipped leaves are no sums: anyone who computes them from this wraps
-        them as `Sensitive` at once. A store of parties has no such sum to give.
+        Scores of splits and clipped leaves are not sums: code that computes them from this wraps
+        them as `Sensitive` immediately. A store of parties has no exact sums.
         """
 
     def tally(self, query: CategoryCountQuery) -> list[Counter[Any]]:
         """Return counts over all rows."""
 
     def apply(self, command: str, **given: Any) -> None:
-        """Have a command carried out wherever rows are, as `carry_out` does."""
+        """Execute a command in all row stores, as `carry_out` does."""
 
 
 class RowHandle:
-    """Private rows as public code has them: it can query and command them, and read nothing.
+    """Handle of private rows for public code: it sends queries and commands, and reads nothing.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ class RowHandle:
 
     Privacy
     -------
-    A result is `Sensitive`, a command returns nothing. The store is opened by `store_of`, on the
-    private side alone.
+    A result is `Sensitive`, a command returns nothing. Only private code accesses the store, by
+    `store_of`.
     """
 
     __slots__ = ("_row_store",)
@@ -137,19 +137,19 @@ class RowHandle:
         return self._row_store.sensitive(query, neighbors)
 
     def apply(self, command: str, **given: Any) -> None:
-        """Call a method of the state of rows, wherever they are; its result stays there.
+        """Call a method of the state of rows; its result stays private.
 
         Parameters
         ----------
         command : str
             Name of the method.
         **given
-            Its arguments: public and released values, and secret random assignment.
+            Arguments: public and released values, and secret random assignments.
         """
         self._row_store.apply(command, **given)
 
     def prefetch(self, queries: Sequence[SumQuery]) -> None:
-        """Announce the next queries, which are then asked one by one.
+        """Announce the next queries, which then follow one by one.
 
         A store that reads its rows again for each query answers all of them in one reading.
 
@@ -167,7 +167,7 @@ class RowHandle:
 
 
 def store_of(handle: RowHandle) -> RowStore:
-    """Return the store behind a handle, for the gate and for what wraps exact sums at once."""
+    """Return the store of a handle, for the gate and for code that wraps exact sums."""
     return handle._row_store
 
 
@@ -177,7 +177,7 @@ class LocalRows:
     Parameters
     ----------
     rows : object
-        Their state, as queries and commands know it.
+        State of the rows, for queries and commands.
     """
 
     __slots__ = ("_prefetched", "_rows")
@@ -218,7 +218,7 @@ def wrapped(store: RowStore, query: Query, neighbors: Neighbors) -> Sensitive:
 
 
 class SensitiveValueError(TypeError):
-    """Code tried to look at a value that depends on private rows."""
+    """Code tried to read a value that depends on private rows."""
 
 
 def _refusal(self: Sensitive, *args: Any, **kwargs: Any) -> NoReturn:
@@ -231,17 +231,17 @@ def _refusal(self: Sensitive, *args: Any, **kwargs: Any) -> NoReturn:
 class Sensitive:
     """An integer array computed from private rows.
 
-    It shows nothing of itself: no number, no shape, no comparison. Python has no walls, so this
-    guards against mistakes, not against an adversary inside the process.
+    It reveals nothing: no number, no shape, no comparison. Python has no access control, so this
+    prevents mistakes, not an adversary inside the process.
 
     Parameters
     ----------
     value : ndarray of int64, ScoreRuns or NameCounts
         C-contiguous integers; not copied.
     bounds : tuple of Sensitivity
-        How far one row can move ``value``; at most one of each kind.
+        Sensitivities of ``value``; at most one of each kind.
     unit : float, default=1.0
-        What one unit of ``value`` is worth; public.
+        Value of one unit of ``value``; public.
 
     Raises
     ------
@@ -321,11 +321,11 @@ class Sensitive:
         Parameters
         ----------
         function : callable
-            From the hidden array to an int64 array. It must keep nothing and tell no one.
+            From the hidden array to an int64 array. It must not store or reveal anything.
         bounds : tuple of Sensitivity
-            How far one row can move the result: the caller's proof.
+            Sensitivities of the result, which the caller proves.
         unit : float, optional
-            Worth of one unit of the result; that of this value by default.
+            Value of one unit of the result; that of this value by default.
 
         Returns
         -------
@@ -347,6 +347,6 @@ class Sensitive:
 def _reveal(sensitive: Sensitive) -> Any:
     """Unwrap a value, an array or scores in runs.
 
-    The ledger calls this after it has recorded the charge; no one else does.
+    Only the ledger calls this, after it has recorded the charge.
     """
     return sensitive._value

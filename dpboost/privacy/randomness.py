@@ -1,9 +1,9 @@
-"""The secret bits of one fit: where noise and row coins come from.
+"""The secret random bits of a fit, for noise and random assignments.
 
-There are two kinds of randomness in the library. *Secret* randomness, the noise and the coin that
-puts a row into a block, comes from an `Entropy` and from nowhere else. *Public* randomness, such
-as the order of features, may be known to anyone and is seeded by ``random_state``, which never
-reaches this module. Proofs: docs/proofs/samplers.md, and docs/proofs/composition.md of the coins.
+There are two kinds of randomness in the library. *Secret* randomness, the noise and the random
+assignments of rows, comes only from an `Entropy`. *Public* randomness, such as the order of
+features, need not be secret and is seeded by ``random_state``, which never reaches this module.
+Proofs: docs/proofs/samplers.md, and docs/proofs/composition.md for random assignments.
 """
 
 from __future__ import annotations
@@ -51,23 +51,22 @@ class _Secret:
 
 
 class RowCoins(_Secret):
-    """Coins of rows: a secret function of the row's number alone.
+    """Random assignments of rows: a secret function of the row number only.
 
     Row r owns bytes 8r to 8r + 8 of a ChaCha20 key stream (RFC 8439, section 2.4, with the upper
-    half of a 64-bit block counter in the first word of the nonce). Its coin is the same in any
-    order, chunk, thread or retry, and as good as independent of the coins of all other rows.
+    half of a 64-bit block counter in the first word of the nonce). Its value is the same in any
+    order, chunk, thread or retry, and pseudorandomly independent of those of all other rows.
 
     Privacy
     -------
-    Where the block of a row is an independent draw with public probabilities, adding a row adds
-    it to one block and changes no other: releases from different blocks compose in parallel,
-    under neighbors that differ by one added or removed row. That needs the key and the blocks
-    to stay secret.
+    If the block of a row is an independent draw with public probabilities, adding a row adds it to
+    one block and changes no other: releases from different blocks compose in parallel under the
+    add/remove relation. The key and the blocks must stay secret.
 
     Parameters
     ----------
     key : bytes of length 32
-        Never used for anything else.
+        Used for nothing else.
     """
 
     __slots__ = ("_key",)
@@ -169,22 +168,22 @@ class RowCoins(_Secret):
 
 
 class Entropy(_Secret):
-    """The source of all secret bits of one fit.
+    """The source of all secret random bits of a fit.
 
     Use `Entropy.secure`; `Entropy.seeded` is for tests and benchmarks.
 
     Privacy
     -------
     Anyone who can predict the bits can subtract the noise. A secure source has no seed and no state
-    to copy, and it belongs to a fit, never to a fitted model. Anything released with a seeded
-    source is **not private**, and ``private`` says so.
+    to copy, and belongs to a fit, never to a fitted model. A release with a seeded source is **not
+    private**, and ``private`` is false.
 
     Parameters
     ----------
     bit_generator : numpy.random.BitGenerator
-        Where the bits come from.
+        Source of the bits.
     private : bool
-        Whether no one can predict them.
+        Whether the bits are unpredictable.
     coin_key : bytes of length 32, optional
         Secret. The keys of row coins follow from it one after the other, so that a process that
         is started again assigns rows as before. Noise never follows from a key.
@@ -211,7 +210,7 @@ class Entropy(_Secret):
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
-        """What the noise and selection kernels draw from."""
+        """The bit generator of the noise and selection kernels."""
         return self._bit_generator
 
     @classmethod

@@ -1,7 +1,7 @@
-"""What is recorded of a call that draws: releases with their outcomes, and public numbers.
+"""Recordings of calls: releases with their outcomes, and public numbers.
 
-A fit is a function of its public arguments and of the outcomes that it releases. A recording
-keeps both, and nothing else: no key, no coin of a row, no count that did not leave the gate.
+A fit is a function of its public arguments and its released outcomes. A recording contains only
+these: no key, no random assignment of a row, no unreleased count.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Line = dict[str, Any]
 
 
 class ReplayError(InvalidParameterError):
-    """A transcript does not belong to this call, or is damaged."""
+    """A transcript is of another call, or is damaged."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Step:
-    """One release: the line of the ledger and what came out.
+    """One release: the ledger line and the outcome.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Step:
 
 
 class _DrawnStep(Step):
-    """A release of this process, whose line is written when someone asks for it."""
+    """A release of this process, whose line is formatted on first access."""
 
     def __init__(self, entry: LedgerEntry, shape: tuple[int, ...], outcome: Any) -> None:
         object.__setattr__(self, "entry", entry)
@@ -94,14 +94,14 @@ def line_of(entry: LedgerEntry) -> Line:
 
 
 class OutcomeSource(Protocol):
-    """Where the outcomes of one ledger come from and go to."""
+    """The source and the sink of the outcomes of one ledger."""
 
     def settle(self, entry: LedgerEntry, shape: tuple[int, ...], draw: Callable[[], Any]) -> Any:
         """Return the outcome of a recorded release."""
 
 
 class Drawn:
-    """Outcomes that are drawn, and kept where someone records."""
+    """Outcomes that are drawn, and recorded if requested."""
 
     __slots__ = ("_steps",)
 
@@ -118,7 +118,7 @@ class Drawn:
 
 
 class Recorded:
-    """Outcomes of an earlier call, each checked against the line that is recorded now."""
+    """Outcomes of an earlier call, each checked against the current ledger line."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
@@ -168,7 +168,7 @@ def _suits(entry: LedgerEntry, shape: tuple[int, ...], outcome: Any) -> bool:
 
 @dataclass(eq=False)
 class Recording:
-    """What is recorded of one call.
+    """The recording of one call.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Recording:
     ledgers : list of list of Step
         Releases of each ledger, in the order in which the ledgers were opened.
     reasons : list of str
-        Why the guarantee does not hold; empty where it does.
+        Why the guarantee does not hold; empty if it does.
     facts : dict
         Public facts that the call notes, by name: what a replay needs to know of its rows.
     """
@@ -202,7 +202,7 @@ class Recording:
 
 @dataclass(eq=False)
 class Replaying(Recording):
-    """An earlier recording, whose values and outcomes are given out again."""
+    """An earlier recording, whose values and outcomes are returned again."""
 
     source: Recording = field(default_factory=Recording)
     _opened: list[Recorded] = field(default_factory=list)
@@ -277,7 +277,7 @@ def new_outcomes(reasons: Sequence[str]) -> OutcomeSource:
     Parameters
     ----------
     reasons : sequence of str
-        Why the guarantee of the ledger does not hold; empty where it does.
+        Why the guarantee of the ledger does not hold; empty if it does.
     """
     own = _current.get()
     return Drawn() if own is None else own.outcomes(reasons)

@@ -1,7 +1,7 @@
-"""Every release of a fit as plain data, from which anyone can compute epsilon and delta again.
+"""Every release of a fit as plain data, to recompute epsilon and delta.
 
-Equal releases are one line, and sibling scopes that differ in numbers of their names alone are one
-scope that is counted: a fit of four hundred trees is a record of a few lines.
+Equal releases are one line, and sibling scopes whose names differ only in numbers are one scope
+with a count: a fit of four hundred trees is a record of a few lines.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 class _Node(NamedTuple):
-    """A scope whose names and lines are as they are compared."""
+    """A scope with normalized names and lines for comparison."""
 
     name: str
     kind: str
@@ -50,7 +50,7 @@ class _Node(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """What is equal between releases of one line."""
+    """The common terms of the releases of one line."""
 
     label: str
     mechanism: str

@@ -1,4 +1,4 @@
-"""A private value of which each party holds a part, and releases that are fetched together.
+"""Private values that are sums over parties, and releases that are fetched together.
 
 Proof: docs/proofs/noise-shares.md.
 """
@@ -24,7 +24,7 @@ Draw = Callable[[int, Mechanism], NDArray[Any]]
 
 
 class RemoteHolder(Protocol):
-    """Anyone who exchanges parts of recorded releases with the other parties."""
+    """The interface that exchanges parts of recorded releases with the other parties."""
 
     def check(self, mechanism: Mechanism, remote: RemoteSensitive) -> None:
         """Raise, before anything is recorded, where the mechanism cannot be drawn by parties."""
@@ -36,10 +36,10 @@ class RemoteHolder(Protocol):
 
 
 class RemoteSensitive(Sensitive):
-    """An integer array that is the sum of parts which parties hold.
+    """An integer array that is the sum of parts at several parties.
 
-    The gate records its release as any other. The holder then has the gate draw this process's
-    part with a share of the noise and a mask, and returns what all parts add up to.
+    The gate records its release like any other. The holder then lets the gate draw this process's
+    part with a share of the noise and a mask, and returns the sum of all parts.
 
     Parameters
     ----------

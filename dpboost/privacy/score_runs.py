@@ -1,6 +1,6 @@
-"""Scores of candidates that come in runs of neighbors with one score.
+"""Scores of candidates in runs of equal values.
 
-Proof that nothing else changes: docs/proofs/mechanisms.md.
+Proof that the distribution is unchanged: docs/proofs/mechanisms.md.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoreRuns:
-    """Scores of shape ``(n_nodes, n_candidates)``, written once for each run of equal neighbors.
+    """Scores of shape ``(n_nodes, n_candidates)``, stored once for each run of equal values.
 
-    Sparse tables have millions of candidates and few scores. A mechanism that selects draws from
-    this as it does from the array, candidate by candidate; only the writing is shorter.
+    Sparse tables have millions of candidates and few distinct scores. A selection mechanism draws
+    as from the full array, candidate by candidate; only the representation is shorter.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The stability histogram: which names enough rows have. Neither a count nor a length leaves it.
+"""The stability histogram: releases the names that enough rows have, without counts.
 
 Proof: docs/proofs/categories.md.
 """
@@ -27,7 +27,7 @@ Names = tuple[tuple[Name, ...], ...]
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class NameCounts:
-    """Private counts of the names in each column, of which only names that occur are there.
+    """Private counts of the names that occur in each column.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ class NameCounts:
 class StabilityHistogram:
     """Release the names whose noisy count reaches a threshold.
 
-    The noise is charged as on a histogram with all possible names; the failure, that a name of one
-    row comes out, is charged as a delta beside it.
+    The noise is charged as for a histogram of all possible names. The failure probability, that the
+    name of a single row is released, is charged as a separate delta.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One algorithm per file, each as strategies of the engine; ``ALGORITHMS`` finds them by name."""
+"""The algorithms, one per file, as strategies of the engine; ``ALGORITHMS`` maps their names."""
 
 from __future__ import annotations
 

@@ -1,21 +1,21 @@
-"""Our own recipe: random partitions, noisy sums, shrinkage by the known noise.
+"""The default recipe: random partitions, noisy sums, shrinkage by the known noise.
 
-What is new or put together here:
+Its parts:
 
-* a tree is a random partition over a few features, so its structure costs nothing;
+* a tree is a random partition over a few features, so its structure uses no budget;
 * a leaf releases its gradient and hessian sums, whose noise does not grow with the number of
   rows, instead of their ratio, whose noise does not shrink with it;
-* each step is multiplied by the weight of its posterior mean under the known noise, so that
-  deep partitions and empty leaves do no harm;
-* many trees on all rows under Gaussian composition when delta > 0, few trees under pure epsilon,
-  of which, with two classes, the first cut one feature each;
-* start value, row count and bins are released from the same budget, and released gains decide
-  which features are cut more often.
+* each step is multiplied by the weight of its posterior mean under the known noise, so deep
+  partitions and empty leaves do no harm;
+* many trees on all rows under Gaussian composition if delta > 0, few trees under pure epsilon;
+  with two classes, the first of these split one feature each;
+* start value, row count and bins are released from the same budget, and released gains determine
+  which features are split more often.
 
 The leaf sums follow the DP-EBM of Nori et al. (ICML 2021) and the vector release of Maddock et
 al. (CCS 2022); free random structure goes back to the latter and to random decision trees.
-The rules, in `best_rules`, look at public facts: epsilon, delta, the released number of rows, the
-loss.
+The rules in `best_rules` depend on public facts only: epsilon, delta, the released number of rows,
+the loss.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ MOST_ALONE = 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class BestParameters(BoostingParameters):
-    """What the recipe works with.
+    """Parameters of the recipe.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The rules of recipe `best`: each value by what is known of a fit publicly.
+"""The rules of recipe `best`: default values from public facts of a fit.
 
-A rule is a constant, or a function of the released number of rows times epsilon: what the noise of
-a leaf leaves of its signal grows with that product. One table has all rules of one kind of fit.
+A rule is a constant, or a function of the released number of rows times epsilon, because the
+signal-to-noise ratio of a leaf grows with that product. One table has all rules of one kind of fit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpboost.recipes.recipe import PublicFacts
 
 @dataclass(frozen=True)
 class StepRule:
-    """A rule with a value, or a rule, from each of its keys on."""
+    """A step function: a value or a rule from each of its keys on."""
 
     values: Mapping[float, Any]
 
@@ -31,7 +31,7 @@ class StepRule:
 
 @dataclass(frozen=True)
 class LineRule:
-    """A rule that is a line between its points on logarithmic axes, and constant outside them."""
+    """Linear interpolation between points on logarithmic axes, constant outside."""
 
     points: Mapping[float, float]
 
@@ -211,7 +211,7 @@ def _add_rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: fl
 def columns_to_choose(facts: PublicFacts) -> ChoicePlan | None:
     """Return how many columns are chosen before the first tree, and for which part of the budget.
 
-    None where there are few columns, or where rows are too few for that.
+    None if there are few columns, or where rows are too few for that.
     """
     n_features = facts.n_features
     if facts.n_rows is None or not LEAST_COLUMNS <= n_features <= MOST_COLUMNS:

@@ -13,10 +13,9 @@ Deviations, each of which makes the stated guarantee true or tighter:
 * logistic loss uses the constant 1/4 that bounds its hessian, so that gains and leaves have
   the bounded sensitivity that real hessians would not give.
 
-What the user leaves open follows a rule of public numbers: one ensemble of a few shallow trees,
-and a regularization so large that the noise of a leaf is a tenth of what its rows can say. With the
-values of the paper's experiments, which ``preset="paper"`` brings back, that noise is larger than
-any leaf at the budgets that people use.
+Defaults follow a rule of public numbers: one ensemble of a few shallow trees, and a regularization
+so large that the noise of a leaf is a tenth of its largest value. With the values of the paper's
+experiments (``preset="paper"``), that noise is larger than any leaf at common budgets.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ LEAST_LAMBDA, LARGEST_LAMBDA = 0.1, 1e6
 
 @dataclass(frozen=True, kw_only=True)
 class SplitParameters(BoostingParameters):
-    """What DPBoost and its baselines work with: the values of the paper's experiments."""
+    """Parameters of DPBoost and its baselines: the values of the paper's experiments."""
 
     n_estimators: int = 50
     learning_rate: float = 0.1
@@ -75,7 +74,7 @@ class SplitParameters(BoostingParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class DPBoostParameters(SplitParameters):
-    """What DPBoost works with."""
+    """Parameters of DPBoost."""
 
     preset: str | None = None
     trees_per_ensemble: int = 50

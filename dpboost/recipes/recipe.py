@@ -1,4 +1,4 @@
-"""A recipe: strategies over the one engine, built from public facts and what users may set."""
+"""The interface of recipes: strategies of the engine, from public facts and user settings."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ Given = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """Values that a recipe works with; each recipe has its own kind, with all of them set.
+    """Parameters of a recipe, with all values set; each recipe has a subclass.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Parameters:
 
 @dataclass(frozen=True, kw_only=True)
 class BoostingParameters(Parameters):
-    """Values of every recipe of boosting, with LightGBM's controls that all of them follow.
+    """Parameters of all boosting recipes, with LightGBM's parameters that all of them use.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def constraints_of(given: Given, names: Sequence[str], owner: str) -> Constraint
 
 
 def contributions_of(values: Given, n_features: int, owner: str) -> tuple[float, ...] | None:
-    """Return the factor of every feature, None where none are given.
+    """Return the factor of every feature, None if none are given.
 
     Raises
     ------
@@ -308,14 +308,14 @@ BOTH_TASKS = frozenset({"regression", "classification"})
 
 @dataclass(frozen=True, kw_only=True)
 class PublicFacts:
-    """What a recipe's rules may look at.
+    """Public facts that the rules of a recipe may use.
 
     Parameters
     ----------
     epsilon, delta : float
         The budget of the fit.
     n_rows : float or None
-        A released or declared number of rows; None where the recipe releases none.
+        A released or declared number of rows; None if the recipe releases none.
     n_features : int
     loss : Loss
         Public bounds of gradients and hessians; its labels are not in it.
@@ -353,7 +353,7 @@ class PublicFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Everything a recipe's strategies are built from.
+    """All inputs of a recipe's strategies.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What is known of a fit before any row is counted.
+    """Terms of a fit before rows are counted.
 
     Parameters
     ----------
@@ -414,9 +414,9 @@ def _one_ensemble(hyper: Any) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """An algorithm as strategies of the engine; an entry of the registry.
+    """An algorithm as strategies of the engine; a registry entry.
 
-    What a recipe can do it declares here; nothing is guessed from its name or its parts.
+    A recipe declares its capabilities here.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What a person reads of a guarantee: plain words, pages, and a certificate to file."""
+"""Privacy reports, model pages and certificates."""

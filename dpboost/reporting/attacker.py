@@ -1,18 +1,18 @@
-"""What a guarantee leaves to the best attacker, whatever they know of all other rows.
+"""Bounds on membership-inference attacks that a guarantee implies.
 
-The attacker holds the model and tests whether a person's rows took part, or which of two contents
-they had. A guarantee bounds the true-positive rate of every such test at a false-positive rate
-alpha:
+The attacker has the model and all other rows, and tests whether the rows of an individual took
+part, or which of two contents they have. A guarantee bounds the true-positive rate of every such
+test at a false-positive rate alpha:
 
-* (epsilon, delta): at most the lesser of delta + e^epsilon alpha and
+* (epsilon, delta): at most the smaller of delta + e^epsilon alpha and
   1 - e^-epsilon (1 - delta - alpha) (Wasserman and Zhou, JASA 2010, Theorem 2.4; Kairouz, Oh and
   Viswanath, ICML 2015, Theorem 2.1).
 * mu-Gaussian: at most Phi(Phi^-1(alpha) + mu) (Dong, Roth and Su, JRSS B 2022, Definition 2.6);
-  where the mechanism fails with probability delta besides, 1 - (1 - delta) Phi(Phi^-1(1 - alpha /
+  if the mechanism also fails with probability delta, 1 - (1 - delta) Phi(Phi^-1(1 - alpha /
   (1 - delta)) - mu) (ibid., Section 3.3, as the composition with f_{0, delta}).
 
-Either bound holds, so the lesser one does. Discrete noise stands in for Gaussian noise up to an
-epsilon of 1e-6 and a delta of 1e-20; all results are rounded up at four digits.
+Both bounds are valid, so the smaller one is used. Discrete noise equals Gaussian noise up to an
+epsilon of 1e-6 and a delta of 1e-20; all results are rounded up to four digits.
 """
 
 from __future__ import annotations
@@ -25,28 +25,29 @@ from scipy.special import ndtr, ndtri
 def best_true_positive_rate(
     false_positive_rate: float, *, epsilon: float, delta: float, mu: float | None = None
 ) -> float:
-    """Bound how often the best attacker finds who took part.
+    """Bound the true-positive rate of any attacker at a false-positive rate.
 
     Parameters
     ----------
     false_positive_rate : float
-        How often they accuse wrongly, in (0, 1).
+        In (0, 1).
     epsilon, delta : float
         The guarantee; epsilon may be infinite.
     mu : float, optional
-        Where all that is released has Gaussian noise, but for a failure of probability delta.
+        Of Gaussian differential privacy, if all releases have Gaussian noise; a failure of
+        probability delta is allowed in addition.
 
     Returns
     -------
     float
-        In [false_positive_rate, 1], rounded up at four digits.
+        In [false_positive_rate, 1], rounded up to four digits.
     """
     rate = true_positive_bound(false_positive_rate, epsilon, delta, mu)
     return up(min(rate * SLACK, 1.0))
 
 
 def membership_advantage(*, epsilon: float, delta: float, mu: float | None = None) -> float:
-    """Bound true-positive rate less false-positive rate, of the best attacker at any rate.
+    """Bound the membership-inference advantage of any attacker.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ def membership_advantage(*, epsilon: float, delta: float, mu: float | None = Non
     Returns
     -------
     float
-        At most (e^epsilon - 1 + 2 delta) / (e^epsilon + 1), and 2 Phi(mu / 2) - 1 + delta where
-        mu is given; rounded up at four digits.
+        True-positive rate minus false-positive rate, rounded up to four digits: at most
+        (e^epsilon - 1 + 2 delta) / (e^epsilon + 1), and 2 Phi(mu / 2) - 1 + delta if mu is given.
     """
     advantage = math.tanh(epsilon / 2)
     advantage += delta * (1 - advantage)
@@ -67,22 +68,22 @@ def membership_advantage(*, epsilon: float, delta: float, mu: float | None = Non
 
 
 def posterior(prior: float, *, epsilon: float, delta: float, mu: float | None = None) -> float:
-    """Bound how sure an attacker may be of someone whom they accuse.
+    """Bound the posterior probability of an attacker's positive decision.
 
     Parameters
     ----------
     prior : float
-        How sure they are before, in (0, 1).
+        Prior probability, in (0, 1).
     epsilon, delta, mu : float
         As in :func:`best_true_positive_rate`.
 
     Returns
     -------
     float
-        With delta = 0: prior e^epsilon / (1 - prior + prior e^epsilon), by Bayes' rule, whatever
-        they see. With delta > 0 that may fail once in 1 / delta times: the bound is then for an
-        attacker who accuses wrongly in one case of a hundred, by Bayes' rule from
-        :func:`best_true_positive_rate`. Rounded up at four digits.
+        With delta = 0: prior e^epsilon / (1 - prior + prior e^epsilon), by Bayes' rule, for every
+        outcome. With delta > 0 this bound may fail with probability delta; the bound is then by
+        Bayes' rule from :func:`best_true_positive_rate` at a false-positive rate of 1 %. Rounded
+        up to four digits.
     """
     if delta == 0:
         odds = prior / (1 - prior) * math.exp(min(epsilon, LARGEST))
@@ -91,9 +92,9 @@ def posterior(prior: float, *, epsilon: float, delta: float, mu: float | None = 
     return up(prior * rate / (prior * rate + (1 - prior) * 0.01))
 
 
-#: What discrete noise may give beyond the Gaussian law.
+#: Excess of discrete noise over the Gaussian law.
 SLACK = 1 + 2e-6
-#: Beyond this epsilon a guarantee bounds nothing that a double can show.
+#: Larger values of epsilon overflow a double.
 LARGEST = 700.0
 
 
@@ -116,7 +117,7 @@ def true_positive_bound(alpha: float, epsilon: float, delta: float, mu: float | 
 
 
 def up(value: float) -> float:
-    """Round a rate up at four significant digits, never above 1."""
+    """Round a rate up to four significant digits, at most 1."""
     if value <= 0:
         return 0.0
     digits = 3 - math.floor(math.log10(value))

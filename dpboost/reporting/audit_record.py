@@ -1,4 +1,4 @@
-"""What the certificate says of the audit: a record that ``dpboost.audit.record`` has made."""
+"""The audit record in certificates, written by ``dpboost.audit.record``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 from importlib import resources
 from typing import Any
 
-#: The run, in the sources, and the command that it is the output of.
+#: The output of the audit in the sources, and the command that produces it.
 SOURCE = "benchmarks/results/audit.txt"
 COMMAND = "python -m dpboost.audit"
-#: Where the package keeps what it says.
+#: File of the record in the package.
 FILE = "audit_record.json"
 
 
 def stored() -> dict[str, Any]:
-    """Return the record that the package keeps."""
+    """Return the audit record of the package."""
     text = resources.files(__package__).joinpath(FILE).read_text("utf-8")
     found: dict[str, Any] = json.loads(text)
     return found

@@ -1,4 +1,4 @@
-"""Bars that show where a budget goes."""
+"""Bar charts of the use of a budget."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dpboost._utils.displays import new_axes
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.reporting.terms import ReportTerms
 
-#: Of what is spent, and of what is left.
+#: Colors of the spent and the remaining fractions.
 SPENT, LEFT = "#2b6cb0", "#cbd5e0"
-#: Characters of a title that find room above the bars.
+#: Maximum characters of a title line.
 _LINE = 48
 
-#: Name, part of the whole, and whether it is what is left.
+#: Name, fraction of the budget, and whether it is the remaining fraction.
 Bar = tuple[str, float, bool]
 
 
 def draw_bars(owner: str, title: str, bars: Sequence[Bar], ax: Any = None) -> Any:
-    """Draw one bar for each, the first at the top."""
+    """Draw the bars, the first at the top."""
     height = 1.2 + 0.35 * len(bars)
     ax = new_axes(owner, ax, figsize=(7, height), layout="constrained")
     for position, (_, part, is_left) in enumerate(bars):
@@ -34,8 +34,8 @@ def draw_bars(owner: str, title: str, bars: Sequence[Bar], ax: Any = None) -> An
         )
     ax.set_yticks(range(len(bars)), [name for name, _, _ in bars])
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1.12), xlabel="part of the budget")
-    # An equation stays on one line, since textwrap breaks at plain blanks alone.
+    ax.set(xlim=(0, 1.12), xlabel="fraction of the budget")
+    # Non-breaking spaces keep an equation on one line.
     lines = textwrap.wrap(title.replace(" = ", "\u00a0=\u00a0"), _LINE)
     ax.set_title("\n".join(lines), fontsize="medium")
     return ax
@@ -47,12 +47,12 @@ def report_bars(report: ReportTerms, owner: str) -> tuple[str, list[Bar]]:
     Raises
     ------
     InvalidParameterError
-        For a fit without privacy.
+        If the fit is not private.
     """
     shares = [(each.label, each.share) for each in report.releases]
     if not shares or any(share is None for _, share in shares):
         raise InvalidParameterError(
-            f"{owner} draws no fit without privacy: it spends no budget. Fit with a finite epsilon."
+            f"{owner} needs a private fit: this fit uses no budget. Fit with a finite epsilon."
         )
     bars = [(name, float(share), False) for name, share in shares if share is not None]
     left = 1 - sum(part for _, part, _ in bars)

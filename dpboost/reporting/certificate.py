@@ -1,4 +1,4 @@
-"""The record that goes with a model: what an evaluator asks, each answered or said to be open."""
+"""The certificate of a model: its guarantee, releases, and the statements of the user."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpboost.reporting.standards import asked_for
 from dpboost.reporting.terms import AFTER_THE_FIT, ReportTerms
 
 NOT_STATED = "not stated by the user"
-# What only the user knows, by group; the answers are free text.
+# Statements that only the user can make, by group; free text.
 STATED = {
     "data": ("data_name", "data_period", "data_schema"),
     "approval": ("approved_by", "approved_on", "why_this_epsilon"),
@@ -31,7 +31,7 @@ STATED = {
     "life": ("refits", "contact", "legal_basis", "data_controller"),
 }
 
-#: Lines of a budget that are scores of rows.
+#: Budget lines that are scores of rows.
 SCORES = ("evaluate", "cv")
 
 
@@ -43,20 +43,20 @@ def certificate(
     budget: Mapping[str, Any] | None = None,
     scores: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """Make the record of a model.
+    """Return the certificate of a model.
 
     Parameters
     ----------
     report : PrivacyReport
     model : str, Booster or estimator, optional
-        The model text, or an object that contains it: the record gets its hash.
+        Model text, or an object that contains it; the certificate contains its hash.
     stated : mapping of str to str, optional
-        What the user says, by the names in ``STATED``.
+        Statements of the user by the names in ``STATED``.
     budget : mapping, optional
-        Terms and all lines of the budget, as ``Budget.record`` returns them. Otherwise the
-        lines of the fit alone are listed.
+        Terms and all lines of the budget, as ``Budget.record`` returns them. By default only the
+        lines of the fit are listed.
     scores : sequence of Evaluation, or of paths
-        Released scores of the model, or files of theirs.
+        Released scores of the model, or their files.
 
     Returns
     -------
@@ -66,8 +66,8 @@ def certificate(
     Raises
     ------
     InvalidParameterError
-        For a model without text, unknown names or values that are no text, and scores of another
-        model or without one.
+        If the model has no text, a statement has an unknown name or is not text, or scores are
+        given without a model or for another model.
     """
     said = _checked(stated)
     version, build, audit = __version__, build_hash(), audit_record.stored()
@@ -79,7 +79,7 @@ def certificate(
     accounting = _accounting(report, budget)
     digest = NOT_STATED if model is None else model_hash(model)
     if scores and model is None:
-        raise refuse("model", "certificate", "given with scores, which are of a model", None)
+        raise refuse("model", "certificate", "given when scores are given", None)
     listed = listed_scores(scores, digest, report.budget)
     return {
         "identity": {
@@ -176,7 +176,7 @@ def certificate(
 
 
 def _scores(accounting: Mapping[str, Any] | None, *, listed: bool) -> str:
-    """Say which scores of the table's rows were released under the budget of the fit."""
+    """Describe which scores of the table's rows were released under the budget of the fit."""
     if listed:
         return "listed, with intervals of 95 %, and with what each evaluation spent"
     budget = None if accounting is None else accounting["budget"]
@@ -199,7 +199,7 @@ def schema() -> dict[str, Any]:
 
 
 def _accounting(report: ReportTerms, budget: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return every release and how they add up, with what the continued model had asked for."""
+    """Return every release and its scopes, with the requested budget of the continued model."""
     if report.accounting is None:
         return None
     own = report.accounting["budget"]
@@ -228,18 +228,18 @@ def _with_all_lines(own: Mapping[str, Any] | None, budget: Mapping[str, Any]) ->
             found["own"] = True
     if not same:
         raise InvalidParameterError(
-            "The 'budget' of a certificate must be the one that the fit belongs to: its terms, or "
-            "lines of the fit, are not those of the report."
+            "The 'budget' of a certificate must be the budget of the fit: its terms or its lines "
+            "differ from the report. Pass the budget that the fit was charged to."
         )
     return {**budget, "lines": lines}
 
 
 def budget_mu(report: ReportTerms) -> float | None:
-    """Return mu of everything that a budget may release; None where it is not all in mu.
+    """Return mu of all releases under a budget; None if not all are accounted in mu.
 
-    An account that began to count in mu does so for good. The rest of delta is what learned lists
-    may fail with, which `_meaning` adds. A pure account beside it is not in mu, nor are a
-    continued model and periods that share rows.
+    An account in mu stays in mu. The rest of delta is the failure probability of estimated
+    categories, which `_meaning` adds. A separate pure account is not in mu, nor are a continued
+    model and periods that share rows.
     """
     budget = report.budget
     if budget is None or not report.private or report.mu is None:
@@ -284,7 +284,7 @@ def _checked(stated: Mapping[str, str] | None) -> dict[str, dict[str, str]]:
 
 
 def model_hash(model: Any) -> str:
-    """Return the SHA-256 of a model text, or of an object that contains it, as in a saved file."""
+    """Return the SHA-256 of a model text, or of the text that an object would save."""
     model = getattr(model, "booster_", model)
     text = model if isinstance(model, str) else None
     if hasattr(model, "model_to_string"):

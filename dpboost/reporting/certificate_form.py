@@ -1,4 +1,4 @@
-"""The form of a certificate: whether it keeps to the schema of the package."""
+"""Validation of a certificate against its JSON schema."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class CertificateError(ValueError):
-    """A certificate is malformed, of another model, not signed as said, or claims too much."""
+    """A certificate is malformed, of another model, not signed as stated, or claims too much."""
 
 
 def check_form(
     value: Any, rule: Mapping[str, Any], schema: Mapping[str, Any], at: str = ""
 ) -> None:
-    """Raise unless a value keeps to a rule of a JSON schema.
+    """Raise if a value violates a rule of a JSON schema.
 
     Parameters
     ----------
     value : object
         As ``json.loads`` returns it.
     rule : mapping
-        Of the keywords that ``certificate.schema.json`` uses.
+        Rule with the keywords that ``certificate.schema.json`` uses.
     schema : mapping
-        The whole schema, which ``$ref`` refers to.
+        The whole schema, to resolve ``$ref``.
     at : str
-        Where the value is, for the message.
+        Location of the value, for the message.
 
     Raises
     ------
     CertificateError
-        Where it is not; names the first such place.
+        Names the first violation.
     """
     if "$ref" in rule:
         *_, name = rule["$ref"].split("/")
@@ -49,11 +49,11 @@ def check_form(
         return
     if "anyOf" in rule:
         if not any(_keeps(value, each, schema) for each in rule["anyOf"]):
-            raise _fault(at, "is none of the forms that the schema allows")
+            raise _fault(at, "matches none of the forms in the schema")
         return
     names = rule.get("type", [])
     types = [names] if isinstance(names, str) else names
-    # A boolean is an integer of Python, and none of JSON.
+    # A boolean is an integer in Python, but not in JSON.
     if types and not any(
         isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
         for name in types
@@ -66,12 +66,12 @@ def check_form(
     if "pattern" in rule and re.search(rule["pattern"], value) is None:
         raise _fault(at, f"must match {rule['pattern']}")
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    # No comparison holds for NaN, which is refused so.
+    # Comparisons with NaN are false, so NaN is refused.
     if number and not rule.get("minimum", -math.inf) <= value <= rule.get("maximum", math.inf):
         raise _fault(at, "is outside its range")
     if isinstance(value, list):
         if not rule.get("minItems", 0) <= len(value) <= rule.get("maxItems", len(value)):
-            raise _fault(at, "has another length")
+            raise _fault(at, "has a wrong length")
         for position, each in enumerate(value):
             check_form(each, rule.get("items", {}), schema, f"{at}/{position}")
     if isinstance(value, dict):

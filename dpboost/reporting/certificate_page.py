@@ -1,4 +1,4 @@
-"""A certificate as a page to print and to sign."""
+"""A certificate as a document to print and sign."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpboost.reporting.proof_pages import FOLDER, MACHINE_CHECKED
 from dpboost.reporting.standards import ASKED, NIST, SATRE
 from dpboost.reporting.terms import ReportTerms
 
-# What an audit left out, as the printed page lists it.
+# Maximum number of checks that the page lists as not audited.
 _MOST_LISTED = 4
 
 _MEANING = {
@@ -45,7 +45,7 @@ _STATED = {
 
 
 def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Document:
-    """Write a certificate down for print.
+    """Return a certificate as a document.
 
     Parameters
     ----------
@@ -104,19 +104,19 @@ def _blocks(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _claims(claim: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the guarantee, and that of the model alone where it is a part of a budget."""
+    """Return the guarantee; of a fit under a budget also the guarantee of the model alone."""
     if claim.get("own_epsilon", claim["epsilon"]) == claim["epsilon"]:
         return (claim["sentence"],)
     delta = f", delta = {claim['own_delta']:.6g}" if claim["own_delta"] else ""
     alone = f"This model by itself: epsilon = {claim['own_epsilon']:.6g}{delta}."
-    return (f"Everything under the budget together: {claim['sentence']}", alone)
+    return (f"All releases under the budget: {claim['sentence']}", alone)
 
 
 def _meanings(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]:
-    """Say what an attacker reaches, of the model and of all that is under its budget."""
+    """Yield bounds on an attacker who sees the model, or all releases under its budget."""
     heads = {
-        "meaning": "At most, for an attacker who sees this model",
-        "meaning_of_the_budget": "At most, for an attacker who sees everything under the budget",
+        "meaning": "Upper bounds for an attacker who sees this model",
+        "meaning_of_the_budget": "Upper bounds for an attacker who sees all under the budget",
     }
     for name, head in heads.items():
         meaning = record.get(name)
@@ -128,7 +128,7 @@ def _meanings(report: ReportTerms, record: Mapping[str, Any]) -> Iterator[Block]
 
 
 def _releases(claim: Mapping[str, Any]) -> Iterator[Block]:
-    """List the kinds of releases, with the total."""
+    """Yield a table of the kinds of releases."""
     yield Heading("What was released")
     rows = []
     for line in claim["releases"]:
@@ -146,12 +146,12 @@ def _releases(claim: Mapping[str, Any]) -> Iterator[Block]:
     shares = [line["share_of_budget"] for line in claim["releases"]]
     total = None if None in shares else sum(shares)
     rows.append(("all", str(claim["number_of_releases"]), "", "", _percent(total)))
-    head = ("kind", "times", "noise", "sensitivity, in units", "share of what the fit may spend")
+    head = ("kind", "times", "noise", "sensitivity, in units", "share of the budget of the fit")
     yield Grid(head, tuple(rows), numbers=frozenset({1, 4}))
 
 
 def budget_lines(accounting: Mapping[str, Any] | None) -> Iterator[Block]:
-    """List the lines of the budget."""
+    """Yield a table of the budget lines."""
     budget = None if accounting is None else accounting["budget"]
     if budget is None:
         return
@@ -176,7 +176,7 @@ def budget_lines(accounting: Mapping[str, Any] | None) -> Iterator[Block]:
 
 
 def _scores(scores: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
-    """List released scores."""
+    """Yield a table of released scores."""
     if not scores:
         return
     yield Heading("Released scores, with intervals of 95 %")
@@ -192,14 +192,14 @@ def _scores(scores: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         )
         for score in scores
     ]
-    head = ("rows", "metric", "value", "interval", "its evaluation spent", "in this budget")
+    head = ("rows", "metric", "value", "interval", "charge of its evaluation", "in this budget")
     yield Grid(head, tuple(rows), numbers=frozenset({2, 3}))
 
 
 def _outside(outside: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
-    """Say what the evaluations outside the budget of the model have spent together."""
+    """Return the total of the evaluations outside the budget of the model."""
     if "inf" in (outside["epsilon"], claim["epsilon"]):
-        return "Scores outside the budget of this model: no guarantee holds for all together."
+        return "Scores outside the budget of this model: there is no guarantee for all together."
     both = claim["epsilon"] + outside["epsilon"], claim["delta"] + outside["delta"]
     return (
         f"Scores outside the budget of this model, {outside['evaluations']} evaluations: "
@@ -210,12 +210,12 @@ def _outside(outside: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
 
 
 def _rows(score: Mapping[str, Any]) -> str:
-    """Say which rows a score is of: no fit has learned from rows that were held out."""
+    """Return the rows of a score: a group, or held-out rows, which took part in no fit."""
     return f"{score['group']}, held out of the fit" if score["held_out"] else str(score["group"])
 
 
 def _figures(score: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a score and its interval, or that its rows are too few for one."""
+    """Return a score and its interval, or that there are too few rows."""
     if score["value"] is None:
         return "too few rows", ""
     low, high = ("-" if score[end] is None else f"{score[end]:.4g}" for end in ("low", "high"))
@@ -227,7 +227,7 @@ def _percent(share: float | None) -> str:
 
 
 def _of_proofs(proofs: Sequence[Mapping[str, Any]], version: str) -> Iterator[str]:
-    """Name the pages that prove each kind of release."""
+    """Yield the proof pages of each kind of release."""
     yield f"Pages in the folder {FOLDER} of the source distribution, dpboost-{version}.tar.gz:"
     for each in proofs:
         kind = "every release" if each["kind"] == "all" else each["kind"]
@@ -235,14 +235,14 @@ def _of_proofs(proofs: Sequence[Mapping[str, Any]], version: str) -> Iterator[st
 
 
 def _of_theorems() -> Iterator[str]:
-    """Say what of the proofs a computer has checked, and where they are."""
+    """Yield the machine-checked theorems and their location."""
     yield from MACHINE_CHECKED["checked"]
     page = MACHINE_CHECKED["page"].removeprefix(f"{FOLDER}/")
     yield f"{page} of the same folder lists the theorems; make -C proofs there checks them again."
 
 
 def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say in lines what was audited, when, and what was not."""
+    """Return lines about the audit: version, date, verdict, and what was not audited."""
     failed = sum(check["verdict"] != "passed" for check in audit["checks"])
     runs = sum(check["runs"] for check in audit["checks"])
     unknown = audit["releases_not_audited"]
@@ -250,7 +250,7 @@ def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         f"Version {audit['audited_version']}, {_build(audit)}, {audit['date']}: "
         f"{audit['verdict']}; {len(audit['checks'])} checks of {runs:,} runs, {failed} failed.",
-        f"Not audited: {_first(audit['not_audited']) or 'nothing that the run knows of'}.",
+        f"Not audited: {_first(audit['not_audited']) or 'nothing listed'}.",
         *([f"Version {audit['installed_version']} was not audited."] * other),
         *([f"Releases of this model that were not audited: {'; '.join(unknown)}."] * bool(unknown)),
         f"{audit['record']} of the source distribution; again by {audit['command']}.",
@@ -258,16 +258,16 @@ def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _build(audit: Mapping[str, Any]) -> str:
-    """Say whether the build that was audited is the one that made the certificate."""
+    """Return whether the audited build is the installed one."""
     if audit["audited_build_sha256"] is None:
-        return "of which the run does not say the build"
+        return "build not recorded"
     if not audit["covers_installed_build"]:
-        return "another build than the installed one"
+        return "a different build from the installed one"
     return "the installed build"
 
 
 def _first(lines: Sequence[str]) -> str:
-    """List the first of many lines; the record has all of them."""
+    """Return the first lines; the record lists all."""
     more = len(lines) - _MOST_LISTED
     listed = "; ".join(lines[:_MOST_LISTED])
     return f"{listed}; and {more} more, in the record" if more > 0 else listed

@@ -1,4 +1,4 @@
-"""Small drawings of shapes for pages in HTML, without a plotting library."""
+"""SVG charts of feature effects for HTML pages, without a plotting library."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 _WIDTH, _HEIGHT = 260, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42, 8, 22, 24
 _COLOR = "#2b6cb0"
-# More categories than this have no room for their names.
+# More categories are drawn without their names.
 _MOST_NAMES = 4
 
 
 def drawing(shape: Any) -> str:
-    """Draw a shape with its band.
+    """Return a chart of a shape with its error band.
 
     Parameters
     ----------
     shape : Shape
-        Of ``model.explain()``.
+        From ``model.explain()``.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def drawing(shape: Any) -> str:
 
 
 def line(shape: Any) -> str:
-    """Say in a line between what the effect of a feature lies."""
+    """Return the range of the effect of a feature as text."""
     effect = shape.effect[0][:-1]
     return (
         f"{shape.name}: effects from {effect.min():.2g} to {effect.max():.2g}, mean absolute "

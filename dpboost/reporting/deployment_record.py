@@ -1,7 +1,7 @@
-"""The record of a model for the registry of deployments of differential privacy.
+"""Record of a model for OpenDP's registry of deployments of differential privacy.
 
-The registry of OpenDP takes one YAML file a deployment. A fit knows 20 of its 34 fields; the others
-are comments, to be filled in by anyone who publishes the model.
+The registry has one YAML file for each deployment. A fit determines 20 of its 34 fields; the others
+are comments, which the publisher of the model fills in.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _DETAILS = {
 
 
 def registry_record(report: ReportTerms, certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the registry, None where only the publisher knows the value.
+    """Return the fields of the registry, None for values that only the publisher knows.
 
     Parameters
     ----------
     report : PrivacyReport
     certificate : mapping
-        Its certificate, with the hash of the model.
+        Certificate of the report, with the hash of the model.
 
     Returns
     -------
     dict
-        In the order of the registry's template.
+        Fields in the order of the registry's template.
     """
     claim, identity = certificate["claim"], certificate["identity"]
     kind = certificate["trust_model"]["kind"]
@@ -126,12 +126,12 @@ def registry_record(report: ReportTerms, certificate: Mapping[str, Any]) -> dict
 
 
 def registry_yaml(record: Mapping[str, Any]) -> str:
-    """Write a record as YAML; what is not known is a comment.
+    """Return a record as YAML; unknown fields are comments.
 
     Parameters
     ----------
     record : mapping
-        As `registry_record` makes it.
+        As returned by `registry_record`.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def _lines(record: Mapping[str, Any], indent: str) -> list[str]:
         elif isinstance(value, Mapping):
             lines += [f"{indent}{name}:", *_lines(value, indent + "  ")]
         else:
-            # A scalar of JSON is one of YAML, but for 1e-06, which older readers take for a text.
+            # JSON scalars are YAML scalars, except 1e-06, which YAML 1.1 reads as text.
             scalar = json.dumps(value, ensure_ascii=False)
             if isinstance(value, float) and "e" in scalar and "." not in scalar:
                 scalar = scalar.replace("e", ".0e")

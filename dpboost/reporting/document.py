@@ -1,4 +1,4 @@
-"""A short document, written once and shown as text, Markdown or HTML."""
+"""A document that is rendered as text, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -84,21 +84,21 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Heading:
-    """What the next part is about."""
+    """A heading."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Questions, each with an answer of one or more paragraphs."""
+    """Terms, each with one or more paragraphs."""
 
     rows: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a head.
+    """A table with a header.
 
     Parameters
     ----------
@@ -107,9 +107,9 @@ class Grid:
     rows : tuple of tuple of str
         The cells.
     numbers : frozenset of int
-        Columns that are set to the right.
+        Columns that are aligned to the right.
     bars : tuple of float
-        A length in [0, 1] for each row, drawn in HTML; empty for no bars.
+        Length in [0, 1] of the bar of each row in HTML; empty for no bars.
     """
 
     head: tuple[str, ...]
@@ -120,14 +120,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class Charts:
-    """Small drawings side by side, of HTML alone; text and Markdown have the lines.
+    """SVG charts in HTML; text and Markdown have one line for each instead.
 
     Parameters
     ----------
     drawings : tuple of str
-        Elements ``<svg>`` that load nothing.
+        ``<svg>`` elements without external resources.
     lines : tuple of str
-        One for each, which says the same in short.
+        A summary of each chart.
     """
 
     drawings: tuple[str, ...]
@@ -139,22 +139,22 @@ Block = Paragraph | Heading | Answers | Grid | Charts
 
 @dataclass(frozen=True)
 class Document:
-    """A title and what follows it."""
+    """A title and blocks."""
 
     title: str
     blocks: tuple[Block, ...]
 
     def text(self) -> str:
-        """Return lines of at most 96 characters, tables apart."""
+        """Return lines of at most 96 characters, except in tables."""
         return "\n".join([self.title, *(line for block in self.blocks for line in _text(block))])
 
     def markdown(self) -> str:
-        """Return Markdown with tables, as GitHub reads it."""
+        """Return GitHub-flavored Markdown."""
         parts = [f"# {_plain(self.title)}", *(_markdown(block) for block in self.blocks)]
         return "\n\n".join(parts) + "\n"
 
     def fragment(self) -> str:
-        """Return HTML for a part of a page, with its own style."""
+        """Return an HTML fragment with its style."""
         body = "\n".join(_html(block) for block in self.blocks)
         return (
             f"<style>{_STYLE}</style>\n"
@@ -162,22 +162,22 @@ class Document:
         )
 
     def page(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Return a whole page that loads nothing from elsewhere, or write it to a file.
+        """Return a self-contained HTML page, or write it to a file.
 
         Parameters
         ----------
         path : path, optional
-            The file, in UTF-8.
+            Output file, in UTF-8.
 
         Returns
         -------
         str or None
-            The page where no path is given.
+            The page if no path is given.
 
         Raises
         ------
         OSError
-            If the file cannot be written; an old one is then as it was.
+            If the file cannot be written; an existing file is then unchanged.
         """
         page = (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -276,7 +276,7 @@ def _breaking(word: re.Match[str]) -> str:
 
 
 def _whole_numbers(text: str) -> str:
-    """Escape a text for HTML; a number stays on one line with its name, sign and exponent."""
+    """Escape a text for HTML, without line breaks inside numbers and their names."""
     return _NUMBER.sub(
         lambda found: (
             f'<span class="whole">{found[0]}</span>' if {" ", "-"} & set(found[0]) else found[0]
@@ -286,6 +286,6 @@ def _whole_numbers(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape what Markdown or HTML would read as more than text."""
+    """Escape markup of Markdown and HTML."""
     text = escape(" ".join(text.split()), quote=False)
     return "".join(f"\\{sign}" if sign in "\\`*_[]|#~" else sign for sign in text)

@@ -61,17 +61,17 @@ def signed(certificate: Mapping[str, Any], private: bytes, *, model: str) -> dic
     Raises
     ------
     InvalidParameterError
-        For bytes that are no private key of Ed25519.
+        If the bytes are not an Ed25519 private key.
     """
     try:
         key = serialization.load_pem_private_key(private, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise InvalidParameterError(
-            f"The private key cannot be read ({error}): make one by `dpboost keygen`."
+            f"The private key cannot be read ({error}): create one with `dpboost keygen`."
         ) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise InvalidParameterError(
-            "The private key is not one of Ed25519: make one by `dpboost keygen`."
+            "The private key is not an Ed25519 key: create one with `dpboost keygen`."
         )
     statement = {
         "_type": STATEMENT_TYPE,
@@ -94,7 +94,7 @@ def signed(certificate: Mapping[str, Any], private: bytes, *, model: str) -> dic
 
 
 def is_envelope(document: Any) -> bool:
-    """Return whether a document is an envelope, and no bare certificate."""
+    """Return whether a document is an envelope rather than a bare certificate."""
     return isinstance(document, dict) and "payloadType" in document
 
 
@@ -105,21 +105,21 @@ def opened(envelope: Mapping[str, Any], public: bytes | None) -> dict[str, Any]:
     ----------
     envelope : mapping
     public : bytes or None
-        Public key in PEM, by which one of the signatures has to be. With None no signature is
-        looked at.
+        Public key in PEM that must verify one of the signatures. With None, no signature is
+        verified.
 
     Returns
     -------
     dict
-        Whatever the envelope holds as certificate; its form was not checked.
+        The certificate in the envelope; its form is not checked.
 
     Raises
     ------
     CertificateError
-        For a malformed envelope, another type of statement, a hash that is not that of the
-        certificate, and where no signature is of the key.
+        If the envelope is malformed, the type of statement or the hash differs, or no signature
+        is by the key.
     InvalidParameterError
-        For bytes that are no public key of Ed25519.
+        If the bytes are not an Ed25519 public key.
     """
     key = None if public is None else _public_key(public)
     try:
@@ -136,11 +136,11 @@ def opened(envelope: Mapping[str, Any], public: bytes | None) -> dict[str, Any]:
                 "after it was signed, or signed by another key."
             )
         if kind != PAYLOAD_TYPE:
-            raise CertificateError(f"The envelope holds {kind!r} and no in-toto statement.")
+            raise CertificateError(f"The envelope contains {kind!r}, not an in-toto statement.")
         statement = parse_json(payload)
         types = (statement["_type"], statement["predicateType"])
         if types != (STATEMENT_TYPE, PREDICATE_TYPE):
-            raise CertificateError(f"The statement is of types {types}, no certificate of dpboost.")
+            raise CertificateError(f"The statement has types {types}, not a dpboost certificate.")
         certificate: dict[str, Any] = statement["predicate"]
         digests = [each["digest"]["sha256"] for each in statement["subject"]]
         if digests != [certificate["identity"]["model_sha256"]]:
@@ -155,7 +155,7 @@ def opened(envelope: Mapping[str, Any], public: bytes | None) -> dict[str, Any]:
 
 
 def _to_sign(kind: str, payload: bytes) -> bytes:
-    """Return what is signed: type and payload with their lengths, so that neither can be moved."""
+    """Return the signed bytes: type and payload, each with its length (DSSE)."""
     name = kind.encode()
     return b"DSSEv1 %d %s %d %s" % (len(name), name, len(payload), payload)
 
@@ -174,11 +174,11 @@ def _public_key(public: bytes) -> Ed25519PublicKey:
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise InvalidParameterError(f"The public key cannot be read ({error}).") from error
     if not isinstance(key, Ed25519PublicKey):
-        raise InvalidParameterError("The public key is not one of Ed25519.")
+        raise InvalidParameterError("The public key is not an Ed25519 key.")
     return key
 
 
 def _name_of(key: Ed25519PublicKey) -> str:
-    """Return the SHA-256 of a public key, which names it."""
+    """Return the key id: the SHA-256 of the public key."""
     raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     return hashlib.sha256(raw).hexdigest()

@@ -1,4 +1,4 @@
-"""What a guarantee leaves to an attacker who wants to tell two neighboring tables apart."""
+"""Explanation of a guarantee as bounds on membership-inference attacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpboost._utils.displays import data_frame, html_table
 from dpboost._utils.validation import check_real
 from dpboost.reporting.attacker import LARGEST, SLACK, true_positive_bound, up
 
-#: The rate of wrong accusations at which the sentence tells how many are right.
+#: The false-positive rate in the sentence of ``str``.
 FALSE_POSITIVES = 0.01
 
 _RATES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.5)
@@ -22,23 +22,21 @@ _PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonExplanation:
-    r"""A guarantee as bounds on an attacker; made by `explain_epsilon`.
+    r"""A guarantee as bounds on an attacker; created by `explain_epsilon`.
 
-    The attacker knows all other rows, sees everything that was released, and accuses the row of
-    being in the table, or not. True positives are accusations where it is, false positives where
-    it is not. Every bound holds for every attacker.
+    The attacker knows all other rows and all released values, and decides whether a row is in the
+    table. Every bound is valid for every attacker.
 
     Parameters
     ----------
     epsilon : float or None
-        None where only the Gaussian guarantee is known.
+        None if only the Gaussian guarantee is known.
     delta : float
     mu : float or None
-        Of the Gaussian guarantee; None where it is (epsilon, delta) alone. With both, either bound
-        holds, and the smaller one is reported; beside the Gaussian noise a failure of probability
-        delta is then allowed for.
+        Of Gaussian differential privacy; None for (epsilon, delta) alone. With both, the smaller
+        bound is reported, and the Gaussian bound allows a failure of probability delta.
     what : str
-        Of what the guarantee is, such as ``recipe='best'``; empty of a guarantee by itself.
+        Description of the fit, such as ``recipe='best'``; empty for a guarantee alone.
 
     Examples
     --------
@@ -55,13 +53,13 @@ class EpsilonExplanation:
 
     @property
     def advantage(self) -> float:
-        r"""Most that true positives can exceed false positives by.
+        r"""Upper bound of the true-positive rate minus the false-positive rate.
 
         Notes
         -----
-        :math:`(e^\varepsilon - 1 + 2 \delta) / (e^\varepsilon + 1)` where the two sides of the
-        region of Kairouz, Oh and Viswanath (ICML 2015, Theorem 2.1) meet; :math:`2 \Phi(\mu / 2)
-        - 1` for a Gaussian guarantee (Dong, Roth, Su, JRSS B 2022, Section 2.2).
+        :math:`(e^\varepsilon - 1 + 2 \delta) / (e^\varepsilon + 1)`, from the region of Kairouz,
+        Oh and Viswanath (ICML 2015, Theorem 2.1); :math:`2 \Phi(\mu / 2) - 1` for a Gaussian
+        guarantee (Dong, Roth, Su, JRSS B 2022, Section 2.2).
         """
         pure = math.tanh(self._epsilon / 2)
         least = pure + self.delta * (1 - pure)
@@ -70,7 +68,7 @@ class EpsilonExplanation:
         return min(least, float(2 * ndtr(self.mu / 2) - 1 + self.delta))
 
     def true_positives(self, false_positives: float) -> float:
-        r"""Return the largest rate of true positives at a rate of false positives.
+        r"""Return the maximum true-positive rate at a false-positive rate.
 
         Parameters
         ----------
@@ -101,21 +99,21 @@ class EpsilonExplanation:
         return true_positive_bound(alpha, self._epsilon, self.delta, self.mu)
 
     def posterior(self, prior: float, false_positives: float = FALSE_POSITIVES) -> float:
-        r"""Return how sure an attacker may be of an accusation.
+        r"""Return the maximum posterior probability of a positive decision.
 
         Parameters
         ----------
         prior : float
-            Probability that the attacker gave it before, in [0, 1].
+            Prior probability of the attacker, in [0, 1].
         false_positives : float, default=0.01
-            Least rate of false positives of the attacker's test, in [0, 1]. At 0 the bound is
-            over all single outcomes: that is below 1 for pure epsilon only.
+            Minimum false-positive rate of the attacker's test, in [0, 1]. At 0 the bound covers
+            every single outcome and is below 1 for pure epsilon only.
 
         Returns
         -------
         float
-            By Bayes' rule from :meth:`true_positives`. Rarer true accusations are surer ones, so
-            that the bound holds for all larger rates of false positives as well.
+            By Bayes' rule from :meth:`true_positives`. The bound is also valid for all larger
+            false-positive rates.
 
         Raises
         ------
@@ -149,7 +147,7 @@ class EpsilonExplanation:
     __repr__ = __str__
 
     def table(self) -> str:
-        """Return the bounds at a few rates of false positives and a few priors, as text."""
+        """Return the bounds at some false-positive rates and priors, as text."""
         lines = [self._name, "", "false positives   true positives at most"]
         lines += [f"{100 * rate:13g} %   {_shown(self._found(rate))}" for rate in _RATES]
         lines += [
@@ -160,7 +158,7 @@ class EpsilonExplanation:
         return "\n".join([*lines, "", f"advantage at most {up(self.advantage):.4g}"])
 
     def _rows(self) -> list[tuple[str, float, float]]:
-        """Return each bound with what it is at."""
+        """Return the name, argument and value of each bound."""
         rows = [("true positives, at false positives", rate, self._found(rate)) for rate in _RATES]
         at = f"sure after, at {100 * FALSE_POSITIVES:g} % false positives, sure before"
         return [*rows, *((at, prior, up(self.posterior(prior))) for prior in _PRIORS)]
@@ -171,13 +169,13 @@ class EpsilonExplanation:
         Returns
         -------
         DataFrame
-            A line for each rate of false positives and each prior, with ``bound``, ``at`` and
-            ``at_most``, parts of 1.
+            One row for each false-positive rate and each prior, with ``bound``, ``at`` and
+            ``at_most``; rates are in [0, 1].
 
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         return data_frame("EpsilonExplanation", ("bound", "at", "at_most"), self._rows())
 
@@ -193,12 +191,12 @@ class EpsilonExplanation:
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the largest true positives against false positives.
+        """Plot the maximum true-positive rate against the false-positive rate.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes by default.
+            Axes of the plot; new axes by default.
 
         Returns
         -------
@@ -207,7 +205,7 @@ class EpsilonExplanation:
         Raises
         ------
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         if ax is None:
             try:
@@ -217,7 +215,7 @@ class EpsilonExplanation:
                     "plot() needs matplotlib: pip install 'dpboost[plot]', or use table()."
                 ) from error
             ax = pyplot.subplots()[1]
-        # Corners of the bound lie anywhere, small rates matter most.
+        # Dense at small rates, where the bound matters most.
         rates = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 400)))
         ax.plot(rates, [self.true_positives(rate) for rate in rates.tolist()], label=self._name)
         ax.plot([0, 1], [0, 1], linestyle=":", color="gray", label="guessing")
@@ -226,7 +224,7 @@ class EpsilonExplanation:
         return ax
 
     def _found(self, rate: float) -> float:
-        """Return the largest true positives at a rate, as the reports round them."""
+        """Return the maximum true-positive rate, rounded as in reports."""
         return up(min(self.true_positives(rate) * SLACK, 1.0))
 
     @property
@@ -242,5 +240,5 @@ class EpsilonExplanation:
 
 
 def _shown(share: float) -> str:
-    """Write a share of rows in percent, rounded up as the reports round it."""
+    """Format a rate in percent."""
     return f"{100 * share:.4g} %"

@@ -7,23 +7,23 @@ from typing import Any
 #: Losses are rounded up to multiples of this.
 INTERVAL = 1e-4
 
-#: What the lattice may add to epsilon and delta of Gaussian noise (docs/proofs/accountants.md).
+#: Lattice error in epsilon and delta of Gaussian noise (docs/proofs/accountants.md).
 LATTICE = (1e-6, 1e-20)
 
 
 def loss_distribution(
     *, epsilon: float, delta: float, mu: float | None = None, failure: float = 0.0
 ) -> Any:
-    """Return a distribution of the privacy loss that a guarantee is dominated by.
+    """Return a privacy loss distribution that dominates a guarantee.
 
     Parameters
     ----------
     epsilon, delta : float
         The guarantee.
     mu : float, optional
-        Of Gaussian differential privacy, which knows more than one pair.
+        Of Gaussian differential privacy, which is tighter than one pair.
     failure : float, default=0.0
-        Probability that learned categories fail, beside ``mu``.
+        Failure probability of estimated categories, in addition to ``mu``.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def loss_distribution(
     Raises
     ------
     ImportError
-        Without ``dp-accounting``.
+        If ``dp-accounting`` is not installed.
     """
     try:
         from dp_accounting.pld import common, privacy_loss_distribution

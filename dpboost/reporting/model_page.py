@@ -1,4 +1,4 @@
-"""One page about a fitted model, to read or to file."""
+"""HTML page of a fitted model."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from dpboost.reporting.plain_words import document, title, who
 from dpboost.reporting.released_scores import is_inside
 from dpboost.reporting.terms import ReportTerms
 
-# A page shows the features that matter most.
+# The page shows the most important features only.
 _MOST_FEATURES = 30
 _MOST_SHAPES = 6
-# These say nothing about the model, or do not belong in what is handed out.
+# Parameters that do not describe the model, or must not be published.
 _LEFT_OUT = ("n_jobs", "verbosity", "noise_seed", "random_state", "client")
 
 
 class ModelPage:
-    """An estimator that can show itself on a page."""
+    """Mixin for estimators with an HTML page."""
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Show guarantee, scores of held-out rows, parameters and effects on one page.
+        """Return an HTML page with guarantee, held-out scores, parameters and effects.
 
         Parameters
         ----------
         path : path, optional
-            The file to write, in UTF-8. The page loads nothing from elsewhere.
+            Output file, in UTF-8. The page is self-contained.
 
         Returns
         -------
         str or None
-            The page where no path is given.
+            The page if no path is given.
 
         Raises
         ------
         OSError
-            If the file cannot be written; an old one is then as it was.
+            If the file cannot be written; an existing file is then unchanged.
         sklearn.exceptions.NotFittedError
             Before ``fit``.
 
@@ -63,11 +63,11 @@ class ModelPage:
         return model_document(self).page(path)
 
     def _repr_html_inner(self) -> str:
-        """Return what notebooks show: scikit-learn's diagram, and the guarantee once fitted."""
+        """Return scikit-learn's diagram for notebooks, with the guarantee of a fitted model."""
         return str(super()._repr_html_inner()) + self._guarantee_html()  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """Return the same for tools that ask for all forms at once."""
+        """Return the same as a MIME bundle."""
         forms: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
         if "text/html" in forms:
             forms["text/html"] += self._guarantee_html()
@@ -82,12 +82,12 @@ class ModelPage:
 
 
 def model_document(model: Any) -> Document:
-    """Write down a fitted model.
+    """Return a fitted model as a document.
 
     Parameters
     ----------
     model : estimator
-        Fitted, of boosting or of a single tree.
+        Fitted boosting or single-tree estimator.
 
     Returns
     -------
@@ -106,9 +106,9 @@ def model_document(model: Any) -> Document:
 
 
 def _parameters(model: Any) -> tuple[tuple[str, str], ...]:
-    """Return what was asked for, or what the recipe took where nothing was."""
+    """Return the parameters: given values, or those that the recipe chose."""
     report = model.privacy_report_
-    # Inside a budget its fraction decides, and the guarantee stands above.
+    # Under a budget the fraction replaces these.
     left_out = _LEFT_OUT if report.budget is None else (*_LEFT_OUT, "epsilon", "delta")
     rows = []
     for name, asked in sorted(model.get_params(deep=False).items()):

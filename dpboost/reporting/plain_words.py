@@ -1,4 +1,4 @@
-"""A privacy report in plain words for data subjects and officers."""
+"""A privacy report in plain language for data subjects and data protection officers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dpboost.reporting.attacker import best_true_positive_rate
 from dpboost.reporting.document import Answers, Block, Document, Grid, Paragraph
 from dpboost.reporting.terms import AFTER_THE_FIT, ReportTerms
 
-# What no fit can see, and what a reader of the guarantee has to see to.
+# Violations that no fit can detect; the reader of the report has to check them.
 BREAKERS = (
     "A seed for the noise, or a noise source that someone can predict",
     "features, preprocessing or hyperparameters chosen after inspecting the private rows",
@@ -20,7 +20,7 @@ BREAKERS = (
 
 
 def document(report: ReportTerms) -> Document:
-    """Write down a report for people.
+    """Return a report as a document.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def document(report: ReportTerms) -> Document:
 
 
 def title(report: ReportTerms) -> str:
-    """Return the guarantee in a line."""
+    """Return the guarantee on one line."""
     if not report.private:
         return "No privacy guarantee"
     if report.own == report.total:
@@ -62,7 +62,7 @@ def title(report: ReportTerms) -> str:
 
 
 def who(report: ReportTerms) -> tuple[str, ...]:
-    """Say whose data are protected, and what about them."""
+    """Return who is protected, and which information."""
     if not report.private:
         return ("No one.",)
     if "local privacy" in report.facts:
@@ -89,7 +89,7 @@ def who(report: ReportTerms) -> tuple[str, ...]:
 
 
 def from_whom(report: ReportTerms) -> tuple[str, ...]:
-    """Say which attackers the guarantee holds against."""
+    """Return the attackers that the guarantee covers."""
     if not report.private:
         return ("There is no protection against anyone.",)
     if "local privacy" in report.facts:
@@ -109,7 +109,7 @@ def from_whom(report: ReportTerms) -> tuple[str, ...]:
 
 
 def how_much(report: ReportTerms) -> tuple[str, ...]:
-    """Say what the best attacker may still find."""
+    """Return the bounds on any attacker."""
     if not report.private:
         return (f"No protection: {'; '.join(report.reasons)}.",)
     epsilon, delta = report.own
@@ -133,7 +133,7 @@ def how_much(report: ReportTerms) -> tuple[str, ...]:
 
 
 def how_many_fits(report: ReportTerms) -> tuple[str, ...]:
-    """Say what the budget was for."""
+    """Return which fits the budget covers."""
     if "local privacy" in report.facts:
         return ("One report of each individual. The budgets of further reports add up.",)
     if report.continues:
@@ -160,7 +160,7 @@ COLUMN_TYPES = (
 
 
 def assumptions(report: ReportTerms) -> tuple[str, ...]:
-    """Say what the guarantee takes for granted."""
+    """Return the assumptions of the guarantee."""
     lines = []
     if report.assumed_public:
         lines.append(f"Public without a declaration: {', '.join(report.assumed_public)}.")
@@ -181,7 +181,7 @@ def assumptions(report: ReportTerms) -> tuple[str, ...]:
     return tuple(lines)
 
 
-#: Parts of a schema, as people read them.
+#: Descriptions of the parts of a schema.
 _PARTS = {
     "bounds": "ranges of columns",
     "edges": "borders of bins",
@@ -194,13 +194,13 @@ _PARTS = {
 
 
 def declared_words(report: ReportTerms) -> str:
-    """Say which parts of a schema were declared."""
+    """Return which parts of a schema were declared."""
     given = str(report.facts["declared public"]).split(", ")
     return ", ".join(_PARTS.get(name, name) for name in given)
 
 
 def what_breaks_it(report: ReportTerms) -> tuple[str, ...]:
-    """Say what would make the guarantee untrue, or has."""
+    """Return what would invalidate the guarantee, or has invalidated it."""
     broken = [f"Broken: {reason}." for reason in report.reasons]
     return (*broken, f"{'; '.join(BREAKERS)}.")
 

@@ -18,15 +18,15 @@ from dpboost.reporting.loss_distribution import loss_distribution
 from dpboost.reporting.plain_words import document
 from dpboost.reporting.terms import ReportTerms
 
-#: Releases that fail with a part of delta, each with ``DELTA_SHARE`` of it at the most.
+#: Releases that may fail with probability at most ``DELTA_SHARE`` times delta each.
 LEARNED_LISTS = ("categories", "class labels")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyReport(ReportTerms):
-    """The guarantee of a fit, made of released and public values only.
+    """The privacy guarantee of a fit, from released and public values only.
 
-    Its parameters are the terms that `ReportTerms` lists.
+    The parameters are those of `ReportTerms`.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class PrivacyReport(ReportTerms):
         return document(self).fragment()
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Return the report as a page that loads nothing from elsewhere, or write it to a file.
+        """Return the report as a self-contained HTML page, or write it to a file.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class PrivacyReport(ReportTerms):
         Raises
         ------
         OSError
-            If the file cannot be written; an old one is then as it was.
+            If the file cannot be written; an existing file is then unchanged.
         """
         return document(self).page(path)
 
@@ -78,18 +78,18 @@ class PrivacyReport(ReportTerms):
         return document(self).markdown()
 
     def to_frame(self) -> Any:
-        """Return what was released as a data frame: a line for each kind of release.
+        """Return the releases as a data frame with one row for each kind.
 
         Returns
         -------
         DataFrame
-            With ``release``, ``times``, ``mechanism`` and ``share`` of the budget, which is NaN
-            without privacy.
+            Columns ``release``, ``times``, ``mechanism`` and ``share`` of the budget, which is
+            NaN without privacy.
 
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         lines = [
             (line.label, line.releases, line.mechanism, math.nan if share is None else float(share))
@@ -99,12 +99,12 @@ class PrivacyReport(ReportTerms):
         return data_frame("PrivacyReport", ("release", "times", "mechanism", "share"), lines)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what part of the budget each kind of release took.
+        """Plot the fraction of the budget that each kind of release used.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes by default.
+            Axes of the plot; new axes by default.
 
         Returns
         -------
@@ -113,9 +113,9 @@ class PrivacyReport(ReportTerms):
         Raises
         ------
         InvalidParameterError
-            For a fit without privacy.
+            If the fit is not private.
         ImportError
-            Where matplotlib is not installed.
+            If matplotlib is not installed.
         """
         owner = "PrivacyReport.plot"
         return draw_bars(owner, *report_bars(self, owner), ax)
@@ -128,25 +128,25 @@ class PrivacyReport(ReportTerms):
         budget: Any = None,
         scores: Sequence[Any] = (),
     ) -> dict[str, Any]:
-        """Return the record to file with the model.
+        """Return the privacy certificate of the model.
 
         Parameters
         ----------
         model : str, Booster or estimator, optional
-            The model text, or an object that contains it: the record gets the SHA-256 of the file
-            that ``save_model`` writes.
+            Model text, or an object that contains it. The certificate contains the SHA-256 of the
+            file that ``save_model`` writes.
         stated : mapping of str to str, optional
             Statements of the user: ``public_rows``, ``earlier_models``, ``disjoint_tables``,
             ``preprocessing``, ``hyper_parameters``, ``published_scores``, ``refits``,
             ``contact``, ``legal_basis``, ``data_controller``; ``data_name``, ``data_period``,
-            ``data_schema`` (the file of what was declared, and its hash); ``approved_by``,
+            ``data_schema`` (the file of the declarations, and its hash); ``approved_by``,
             ``approved_on``, ``why_this_epsilon``.
         budget : Budget, optional
-            The budget of the fit: the certificate then lists all of its lines. By default it lists
-            those of the fit alone.
+            Budget of the fit; the certificate then lists all of its lines. By default it lists
+            only the lines of the fit.
         scores : sequence of Evaluation, or of paths, optional
-            Released scores of the model for the certificate: results of `dpboost.evaluate`, or
-            files that the option ``--scores`` has written.
+            Released scores of the model: results of `dpboost.evaluate`, or files written by the
+            option ``--scores``.
 
         Returns
         -------
@@ -157,8 +157,8 @@ class PrivacyReport(ReportTerms):
         Raises
         ------
         InvalidParameterError
-            For a model without text, unknown names or values that are no text, and scores of
-            another model.
+            If the model has no text, a statement has an unknown name or is not text, or scores
+            are of another model.
         """
         record = None if budget is None else budget.record()
         return certificate(self, model=model, stated=stated, budget=record, scores=scores)
@@ -172,7 +172,7 @@ class PrivacyReport(ReportTerms):
         budget: Any = None,
         scores: Sequence[Any] = (),
     ) -> str | None:
-        """Return the certificate as a page to print and sign, or write it to a file.
+        """Return the certificate as an HTML page to print and sign, or write it to a file.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class PrivacyReport(ReportTerms):
         InvalidParameterError
             As in :meth:`certificate`.
         OSError
-            If the file cannot be written; an old one is then as it was.
+            If the file cannot be written; an existing file is then unchanged.
         """
         record = self.certificate(model=model, stated=stated, budget=budget, scores=scores)
         return certificate_document(self, record).page(path)
@@ -199,20 +199,20 @@ class PrivacyReport(ReportTerms):
     def to_pld(self) -> Any:
         """Return the guarantee as a privacy loss distribution of Google's dp-accounting.
 
-        Others' code can add it to that of other mechanisms, and convert it.
+        It composes with the distributions of other mechanisms.
 
         Returns
         -------
         dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
-            Where all noise is Gaussian and the fit stands alone, that of the whole curve of mu;
+            Of the whole curve of mu if all noise is Gaussian and the fit continues no model;
             otherwise of the pair (epsilon, delta). Losses are rounded up to multiples of 1e-4.
 
         Raises
         ------
         ImportError
-            Without ``dp-accounting``.
+            If ``dp-accounting`` is not installed.
         InvalidParameterError
-            For a report of no guarantee.
+            If the report states no guarantee.
 
         Examples
         --------
@@ -226,11 +226,11 @@ class PrivacyReport(ReportTerms):
         """
         if not self.private:
             raise InvalidParameterError(
-                "This report states no guarantee, so that its loss has no bound: "
+                "This report states no guarantee, so the privacy loss is unbounded: "
                 f"{'; '.join(self.reasons)}."
             )
         epsilon, delta = self.total
-        # What the fits of a cross-validation spend of delta is not in the report of all of them.
+        # The report of a cross-validation does not contain the delta of its single fits.
         alone = "cross-validation" not in self.facts
         lists = sum(line.releases for line in self.releases if line.label in LEARNED_LISTS)
         return loss_distribution(

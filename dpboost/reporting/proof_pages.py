@@ -1,6 +1,6 @@
-"""Where the sources prove what a release may cost: page by kind of release.
+"""Proof pages in the sources by kind of release.
 
-``tests/unit/test_proofs.py`` holds it to the pages themselves.
+``tests/unit/test_proofs.py`` compares them with the pages.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 
 
-#: What of the proofs a computer has checked, for the certificate.
+#: Machine-checked theorems, for the certificate.
 MACHINE_CHECKED: dict[str, Any] = {
     "page": f"{FOLDER}/machine-checked.md",
     "checked": [
@@ -73,7 +73,7 @@ MACHINE_CHECKED: dict[str, Any] = {
 
 
 def pages_of(labels: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the pages that prove each kind of release, and those that hold for all.
+    """Return the proof pages of each kind of release, and those of all releases.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def pages_of(labels: Iterable[str]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``kind`` and ``pages``, paths in the sources; those about all are the last.
+        ``kind`` and ``pages``, paths in the sources; the pages of all releases are last.
     """
     found = {
         label: tuple(

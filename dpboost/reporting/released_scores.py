@@ -1,4 +1,4 @@
-"""Released scores of a model, kept in a file until its certificate lists them."""
+"""Files of released scores, for the certificate of a model."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dpboost._utils.json_text import parse_json
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.reporting.terms import ReportTerms
 
-#: Terms by which a budget is known.
+#: Terms that identify a budget.
 _TERMS = ("epsilon", "delta", "pure_epsilon", "conversion_delta")
 
 
 def scores_record(evaluation: Any, model_sha256: str) -> dict[str, Any]:
-    """Return the figures of an evaluation as plain data.
+    """Return the scores of an evaluation as plain data.
 
     Parameters
     ----------
     evaluation : Evaluation
     model_sha256 : str
-        Of the model text that was evaluated.
+        Hash of the evaluated model text.
     """
     blocks = {"all rows": evaluation.metrics, **evaluation.groups}
     return {
@@ -48,7 +48,7 @@ def scores_record(evaluation: Any, model_sha256: str) -> dict[str, Any]:
 
 
 def write_scores(path: str, evaluation: Any, model_sha256: str) -> None:
-    """Write the figures of an evaluation to a file that a certificate may read."""
+    """Write the scores of an evaluation to a file for a certificate."""
     text = json.dumps(scores_record(evaluation, model_sha256), indent=1, allow_nan=False)
     write_atomically(path, f"{text}\n".encode())
 
@@ -56,20 +56,20 @@ def write_scores(path: str, evaluation: Any, model_sha256: str) -> None:
 def listed_scores(
     given: Any, model_sha256: str, budget: Mapping[str, Any] | None
 ) -> list[dict[str, Any]]:
-    """Return the figures that a certificate lists, each with what its evaluation spent.
+    """Return the scores that a certificate lists, each with the charge of its evaluation.
 
     Parameters
     ----------
-    given : sequence of Evaluation, or of paths of files of theirs
+    given : sequence of Evaluation, or of paths of their files
     model_sha256 : str
-        Of the model of the certificate.
+        Hash of the model of the certificate.
     budget : mapping or None
-        Of its fit, as the report has it.
+        Budget of the fit, as in the report.
 
     Raises
     ------
     InvalidParameterError
-        For scores of another model, and for a file that holds none.
+        If scores are of another model, or a file contains none.
     """
     found = []
     for each in given:
@@ -105,17 +105,17 @@ def is_inside(report: ReportTerms, budget: Mapping[str, Any] | None) -> bool:
 
 
 def outside_total(given: Any, budget: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return what evaluations outside the budget of a fit have spent in all; None without any.
+    """Return the total of the evaluations outside the budget of a fit; None if there are none.
 
     Parameters
     ----------
     given, budget
-        As of `listed_scores`.
+        As in `listed_scores`.
 
     Returns
     -------
     dict or None
-        Their number, and the sums of epsilon and delta: basic composition.
+        Their number, and the sums of epsilon and delta by basic composition.
     """
     records = [_read(each) if isinstance(each, (str, os.PathLike)) else None for each in given]
     reports = [
@@ -140,7 +140,7 @@ def _read(path: Any) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or set(found) != {"model_sha256", "figures", "report"}:
-        raise refuse("scores", "certificate", "files that --scores of a command has written", shown)
+        raise refuse("scores", "certificate", "files written by the option --scores", shown)
     return found
 
 

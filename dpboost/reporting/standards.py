@@ -1,8 +1,8 @@
-"""Which item of a certificate answers what two published guides ask for.
+"""Items of a certificate and the requirements of two published guides that they address.
 
-The guides are NIST Special Publication 800-226 (March 2025), whose pyramid of factors is named here
-from its top to its base, and SATRE 2.0.1, the specification of trusted research environments, whose
-capabilities are named. They are sources of questions: a certificate claims no conformity.
+The guides are NIST Special Publication 800-226 (March 2025), with the factors of its pyramid from
+top to base, and SATRE 2.0.1, the specification of trusted research environments, with its
+capabilities. A certificate does not claim conformity.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _GOVERNANCE = "information governance"
 
 
 class CertificateItem(NamedTuple):
-    """What an item of a certificate answers.
+    """An item of a certificate and the requirements that it addresses.
 
     Parameters
     ----------
     item : str
-        Of the certificate: a group, or a group and a part of it.
+        A group of the certificate, or a field of a group.
     words : str
-        What it is.
+        Description of the item.
     nist, satre : str
-        Factor of the pyramid, and capability; empty where the guide asks for nothing of the kind.
+        Factor of the pyramid, and capability; empty if the guide has no such requirement.
     """
 
     item: str

@@ -1,4 +1,4 @@
-"""What is reported about a fit's privacy, as data: the guarantee, and what each release cost."""
+"""The data of a privacy report: the guarantee, and the charge of each kind of release."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.reporting.epsilon_explanation import EpsilonExplanation
 
 Fact = bool | int | float | str
-#: The facts of a small model: a sentence on the step after the fit, and its settings as JSON.
+#: Facts of a small model: a sentence on the step after the fit, and its settings as JSON.
 AFTER_THE_FIT, COMPACT_SETTINGS = "after the fit", "settings of compact"
-#: The fact of a fit that continues a model of the same budget, which has paid for both.
+#: Fact of a fit that continues a model of the same budget, which covers both.
 CONTINUED = "continued model"
 _WITHIN = "charged to the same budget, whose epsilon and delta are those of both fits together"
 Terms = TypeVar("Terms", bound="ReportTerms")
 
 
-#: Fields whose names in stored files differ.
+#: Fields with other names in stored files.
 _STORED = {"neighbors": "neighbours"}
 
 
@@ -48,22 +48,22 @@ class ReleaseSummary:
     label : str
         Kind of release.
     releases : int
-        How many there were; a public number, since only released values decide on it.
+        Number of releases; public, because it depends on released values only.
     scope : str
-        Where: the names of the scopes, ``*`` where they differ.
+        Names of the scopes, with ``*`` if they differ.
     mechanism : str
         Names of the mechanisms.
     kind : str
         Norm of the sensitivity.
     smallest, largest : int
-        Least and greatest sensitivity, in units.
+        Smallest and largest sensitivity, in units.
     unit : float
-        What a unit is worth.
+        Value of a unit.
     reason : str
-        Why the sensitivity holds.
+        Reason for the sensitivity.
     share : Fraction or None
-        Part of the capacity that these releases use on the costliest path through the parallel
-        scopes; None where the capacity is infinite. The shares add up to what is spent.
+        Fraction of the capacity that these releases use on the most expensive path through the
+        parallel scopes; None if the capacity is infinite. The shares add up to ``spent``.
     """
 
     label: str
@@ -80,42 +80,41 @@ class ReleaseSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportTerms:
-    """The guarantee of a fit, made of released and public values only.
+    """The privacy guarantee of a fit, from released and public values only.
 
     Parameters
     ----------
     kind : {"pure", "approximate", "none"}
-        Pure epsilon, (epsilon, delta), or no privacy asked for.
+        Pure epsilon, (epsilon, delta), or no privacy requested.
     private : bool
-        Whether the guarantee holds.
+        Whether the guarantee is valid.
     reasons : tuple of str
-        Why it does not; empty where it does.
+        Reasons why it is not valid; empty if it is.
     neighbors : str
-        The relation.
+        The neighboring relation.
     assumed_public : tuple of str
-        What is taken to be the same for neighboring tables, beyond what was declared.
+        Undeclared metadata that is assumed to be equal for neighboring tables.
     accountant, privacy_measure : str
-        How costs were added up.
+        Accountant and its unit.
     epsilon, delta : Fraction, or inf
-        Asked for.
+        Requested.
     epsilon_spent : float
-        What the total guarantees at ``delta``.
+        Epsilon of all releases at ``delta``.
     delta_spent : Fraction
-        Delta at which ``epsilon_spent`` holds.
+        Delta of ``epsilon_spent``.
     capacity, spent : Fraction or inf
-        In the unit of the accountant.
+        Total and charged amounts in the unit of the accountant.
     releases : tuple of ReleaseSummary
         In the order of their first recording.
     facts : dict
-        Public facts of the fit that a reader may want: scalars by name.
+        Public facts of the fit: scalars by name.
     rows_per_user : int or None
-        Where users are protected instead of rows: most rows of a user that took part.
+        Maximum rows of a user that took part; None if rows are protected.
     earlier_epsilon, earlier_delta : Fraction
-        What the model that this fit continues had asked for, all its own earlier fits included;
-        0 where it continues none. The guarantee holds for the sums.
+        Requested by the model that this fit continues, including its own earlier fits; 0 if
+        there is none. The guarantee is for the sums.
     accounting : dict or None
-        Every release with its noise, and how they add up, for the certificate; None where no
-        ledger recorded them.
+        Every release with its noise and scope, for the certificate; None without a ledger.
     """
 
     kind: str
@@ -152,33 +151,33 @@ class ReportTerms:
         budget: Mapping[str, Any] | None = None,
         parties: Mapping[str, int] | None = None,
     ) -> Terms:
-        """Read the ledger of a fit.
+        """Return the report of a ledger.
 
         Parameters
         ----------
         ledger : Ledger
-            The ledger; it is only read.
+            Ledger of the fit; not modified.
         assumed_public : sequence of str
-            What the guarantee takes as public by assumption.
+            Metadata that the guarantee assumes to be public.
         facts : mapping of str to bool, int, float or str, optional
-            Public facts to show; finite numbers.
+            Public facts of the fit; numbers are finite.
         not_private : sequence of str
-            Reasons, beyond those of the ledger, why the guarantee does not hold.
+            Reasons, in addition to those of the ledger, why the guarantee is not valid.
         rows_per_user : int, optional
-            Where the ledger is that of users, each with at most so many rows.
+            Maximum rows of a user, if the ledger protects users.
         continues : bool, default=False
-            Whether the fit continues a released model: budgets add up.
+            Whether the fit continues a released model; the budgets then add up.
         earlier : ReportTerms, optional
-            The report of that model; without one nothing is guaranteed.
+            Report of that model; without it there is no guarantee.
         budget : mapping, optional
-            Terms and lines of the budget that the fit belongs to, as `Claim.record` returns them.
+            Terms and lines of the budget of the fit, as returned by `Claim.record`.
         parties : mapping of str to int, optional
-            Whose shares the noise consists of, as `agreed_fit.shares` returns it.
+            Parties whose shares make up the noise, as returned by `agreed_fit.shares`.
 
         Returns
         -------
         ReportTerms
-            A snapshot, of the class that is asked.
+            An instance of this class.
         """
         if ledger.epsilon == math.inf:
             kind = "none"
@@ -226,7 +225,7 @@ class ReportTerms:
 
     @property
     def unit(self) -> str:
-        """What is protected, to complete "differ by ..."."""
+        """The unit of privacy, to complete "differ by ..."."""
         relation = Neighbors(self.neighbors)
         if self.rows_per_user is None:
             return relation.sentence
@@ -251,7 +250,7 @@ class ReportTerms:
 
     @property
     def total(self) -> tuple[float, float]:
-        """Epsilon and delta of the guarantee, those of the continued model included."""
+        """Epsilon and delta of the guarantee, including those of the continued model."""
         return (
             float(self.epsilon + self.earlier_epsilon),
             float(self.delta + self.earlier_delta) if self.kind == "approximate" else 0.0,
@@ -264,16 +263,16 @@ class ReportTerms:
 
     @property
     def budget(self) -> dict[str, Any] | None:
-        """Terms and lines of the budget that the fit belongs to; None where it belongs to none."""
+        """Terms and lines of the budget of the fit; None without a budget."""
         return None if self.accounting is None else self.accounting["budget"]
 
     @property
     def own(self) -> tuple[float, float]:
-        """Epsilon and delta of this release by itself, which in a budget is a part of the whole.
+        """Epsilon and delta of this fit alone; under a budget, less than the total.
 
-        The epsilon is rounded up to four digits, so that it can be written down.
+        Epsilon is rounded up to four digits.
         """
-        # The model is of both fits, and this one knows no more than what it has spent itself.
+        # The model contains both fits, and this report knows the charge of the later fit only.
         if self.budget is None or not self.private or CONTINUED in self.facts:
             return self.total
         if any(line["own"] and line["fraction"] == "1" for line in self.budget["lines"]):
@@ -284,10 +283,10 @@ class ReportTerms:
 
     @property
     def mu(self) -> float | None:
-        """Mu of Gaussian differential privacy, for the unit that is protected.
+        """Mu of Gaussian differential privacy, for the unit of privacy.
 
-        Beside it stands a probability of at most delta that learned categories and classes fail.
-        None where costs are not counted in mu, and for a model that continues another one.
+        Estimated categories and classes may fail in addition, with probability at most delta.
+        None if the accountant is not in mu, and for a model that continues another one.
         """
         counted = self.privacy_measure == "mu squared"
         if not counted or not self.private or self.continues:
@@ -296,16 +295,16 @@ class ReportTerms:
 
     @property
     def explanation(self) -> EpsilonExplanation:
-        """What this release by itself leaves to an attacker, as `explain_epsilon` says it.
+        """Bounds on an attacker from this fit alone, as returned by `explain_epsilon`.
 
         Raises
         ------
         InvalidParameterError
-            For a report of no guarantee.
+            If the report states no guarantee.
         """
         if not self.private:
             raise InvalidParameterError(
-                f"This report states no guarantee, which has no meaning: {'; '.join(self.reasons)}."
+                f"This report states no guarantee to explain: {'; '.join(self.reasons)}."
             )
         epsilon, delta = self.own
         recipe = self.facts.get("recipe")
@@ -313,14 +312,14 @@ class ReportTerms:
         return EpsilonExplanation(epsilon=epsilon, delta=delta, mu=self.mu, what=what)
 
     def details(self) -> str:
-        """Return the terms, the accounting, all facts, and each kind of release with its reason."""
+        """Return terms, accounting, facts, and each kind of release with its sensitivity."""
         assumed = ", ".join(self.assumed_public) or "nothing beyond what was declared"
         private = "yes" if self.private else f"no ({'; '.join(self.reasons)})"
         lines = [
             self.guarantee,
             f"assumed public   {assumed}",
-            f"epsilon          {_number(self.epsilon)} asked, {_number(self.epsilon_spent)} spent",
-            f"delta            {_number(self.delta)} asked, {_number(self.delta_spent)} spent",
+            f"epsilon          {_number(self.epsilon_spent)} spent of {_number(self.epsilon)}",
+            f"delta            {_number(self.delta_spent)} spent of {_number(self.delta)}",
             *self._earlier_lines(),
             f"private          {private}",
             f"protected        {_protected(self.rows_per_user)}",
@@ -333,7 +332,7 @@ class ReportTerms:
         return "\n".join(lines)
 
     def _earlier_lines(self) -> list[str]:
-        """Tell what the continued model had spent, if there is one."""
+        """Return a line on the budget of the continued model, if there is one."""
         if not self.earlier_epsilon:
             return []
         return [
@@ -344,8 +343,8 @@ class ReportTerms:
     def to_dict(self) -> dict[str, Any]:
         """Return plain scalars, lists and dicts.
 
-        Fractions become strings such as ``"1/3"``, with a float of the same name plus
-        ``"_float"`` beside them; infinity is the string ``"inf"``.
+        Fractions become strings such as ``"1/3"``, and a float with the suffix ``"_float"`` is
+        added; infinity is the string ``"inf"``.
         """
         plain: dict[str, Any] = {_STORED.get(k, k): v for k, v in _plain(asdict(self)).items()}
         plain["guarantee"] = self.guarantee
@@ -362,7 +361,7 @@ class ReportTerms:
         Raises
         ------
         InvalidParameterError
-            If a part is missing or malformed.
+            If a field is missing or malformed.
         """
         earlier = ("earlier_epsilon", "earlier_delta")
         try:
@@ -387,7 +386,7 @@ class ReportTerms:
 
 
 def _one_budget(own: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
-    """Return whether two fits are lines of one budget, by its random name.
+    """Return whether two fits are lines of one budget, by its random identifier.
 
     Proof: docs/proofs/budgets.md, "Continued models".
     """
@@ -396,7 +395,7 @@ def _one_budget(own: Mapping[str, Any] | None, other: Mapping[str, Any] | None) 
 
 
 def _added(earlier: ReportTerms | None, name: str, nothing: Any, *, within: bool) -> Any:
-    """Return what a continued model adds to a guarantee: nothing that the same budget has paid."""
+    """Return the amount that a continued model adds; zero within the same budget."""
     if earlier is None:
         return nothing
     before = getattr(earlier, f"earlier_{name}")
@@ -404,7 +403,7 @@ def _added(earlier: ReportTerms | None, name: str, nothing: Any, *, within: bool
 
 
 def four_digits_up(epsilon: float) -> float:
-    """Round an epsilon up to four digits, so that it can be written down."""
+    """Round epsilon up to four significant digits."""
     unit = 10.0 ** (math.floor(math.log10(epsilon)) - 3) if epsilon > 0 else 1.0
     return math.ceil(epsilon / unit) * unit
 
@@ -472,7 +471,7 @@ def _summaries(ledger: Ledger) -> tuple[ReleaseSummary, ...]:
 
 
 def _attribute(scope: Scope, costs: dict[str, PrivacyCost]) -> None:
-    """Add up by label what is spent along the costliest path."""
+    """Add up the charges along the most expensive path by label."""
     for entry in scope.entries:
         costs[entry.label] = costs.get(entry.label, NO_COST) + entry.charge.cost
     children = list(scope.children.values())
@@ -487,7 +486,7 @@ def _joined(names: Any) -> str:
 
 
 def _common_scope(paths: Sequence[tuple[str, ...]]) -> str:
-    """Write many paths as one: ``ensemble */tree */level *``."""
+    """Return a common pattern of paths: ``ensemble */tree */level *``."""
     parts = []
     for names in zip_longest(*dict.fromkeys(paths), fillvalue=""):
         different = set(names)

@@ -1,1 +1,1 @@
-"""Private rows while a model is trained; what leaves is `Sensitive`."""
+"""Private rows during training; results are `Sensitive` values."""

@@ -1,4 +1,4 @@
-"""What boosting asks of rows, and how one release of sums is divided between its two parts.
+"""Queries of boosting, and the division of a release between gradient and hessian sums.
 
 Proofs: docs/proofs/integers.md and docs/proofs/leaf-sums.md.
 """
@@ -41,7 +41,7 @@ class LeafSums:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (2, self.n_outputs, self.partition.n_leaves)
 
     @property
@@ -66,7 +66,7 @@ class NodeHistograms:
     Parameters
     ----------
     n_nodes : int
-        Nodes that are asked for.
+        Number of requested nodes.
     n_cells : int
         Cells of a node.
     step : {1, 2}
@@ -79,7 +79,7 @@ class NodeHistograms:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (2, self.n_nodes, self.n_cells)
 
     def evaluate(self, rows: BoostingState) -> NDArray[np.int64]:
@@ -96,7 +96,7 @@ class NodeTotals:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (2, self.n_nodes)
 
     def evaluate(self, rows: BoostingState) -> NDArray[np.int64]:
@@ -108,8 +108,8 @@ class NodeTotals:
 class LevelScores:
     """Scores of all candidates of all nodes of a level.
 
-    No sum: only a source whose rows are all in one place can answer. How it comes to the scores,
-    and whether it writes them out or in runs, is its own affair.
+    Not a sum: only a row store with all rows in one place can answer. It may return scores as an
+    array or in runs.
     """
 
     criterion: GradientGain
@@ -118,7 +118,7 @@ class LevelScores:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (self.n_nodes, self.n_candidates)
 
     def evaluate(self, rows: BoostingState) -> Any:
@@ -140,13 +140,13 @@ class SumScale:
     gradient_limit : float
         Public clip of a row's gradient, as the loss takes it.
     gradient_reach : ContributionBound
-        How far the clipped gradients of a row go, in units of 2^-16.
+        Contribution bound of the clipped gradients of a row, in units of 2^-16.
     hessian_reach : ContributionBound
-        How far the hessians of a row go, in units of ``hessian_unit``.
+        Contribution bound of the hessians of a row, in units of ``hessian_unit``.
     hessian_unit : float
         Unit of the hessian grid.
     hessian_share : float
-        Part of the release's budget that goes to hessians.
+        Fraction of the release's budget for hessians.
     norm : {"l1", "l2"}
         Norm of the noise: discrete Laplace or discrete Gaussian.
     one_hessian : bool, default=False
@@ -164,7 +164,7 @@ class SumScale:
 
     @classmethod
     def of(cls, loss: Loss, *, gradient_limit: float, hessian_share: float, norm: str) -> SumScale:
-        """Return the scale of sums of a loss, whose rows reach as far as its proof says."""
+        """Return the scale of sums of a loss, from its contribution bounds."""
         return cls(
             gradient_limit=gradient_limit,
             gradient_reach=loss.gradient_reach(gradient_limit),
@@ -190,12 +190,12 @@ class SumScale:
 
     @property
     def gradient_unit_value(self) -> float:
-        """What one released unit of a gradient sum is worth."""
+        """Value of one released unit of a gradient sum."""
         return 1 / (GRADIENT_FACTOR * GRADIENT_ONE)
 
     @property
     def hessian_unit_value(self) -> float:
-        """What one released unit of a hessian sum is worth."""
+        """Value of one released unit of a hessian sum."""
         return self.hessian_unit / self.hessian_factor
 
     def weight_noise(self, gradient_noise: float, n_outputs: int) -> float:
@@ -231,7 +231,7 @@ class SumScale:
 
     @cached_property
     def _reaches(self) -> tuple[ContributionBound, ContributionBound]:
-        """Reaches of a row in units of the released vector."""
+        """Contribution bounds of a row in units of the released vector."""
         return (
             self.gradient_reach.scaled(GRADIENT_FACTOR),
             self.hessian_reach.scaled(self.hessian_factor),

@@ -1,4 +1,4 @@
-"""The private rows of one site in a boosting run: bins, labels, scores, who is in which tree."""
+"""The private rows of one row store in boosting: bins, labels, scores, and assignment to trees."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ ROWS_AT_ONCE = 2**18
 
 
 class BoostingState:
-    """Rows on the private side of the gate; what it returns is private.
+    """Private rows; all results are private.
 
-    Scores are brought up to date lazily: only the rows of the next round need theirs, and a
-    round of all rows adds the leaf values of the one before in the pass that it makes anyway.
+    Scores are updated lazily: only the rows of the next round need them, and a round of all rows
+    adds the leaf values of the previous one in the same pass.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class BoostingState:
     labels : ndarray of shape (n_rows,), int64
         Labels on the score grid of the loss.
     present : ndarray of shape (n_rows,), bool
-        False for rows whose label is not among the released or declared classes: they take no
-        part, and nothing shows that they are there.
+        False for rows whose label is not a released or declared class: they take no part and have
+        no visible effect.
     loss : Loss
         Gradient of a row, its public bound and grid.
     layout : Layout
@@ -53,14 +53,13 @@ class BoostingState:
         Of each row in units of 2^-16 of the largest one, 0 to 65536. A row's gradient and hessian
         are multiplied by it after their clip, so that none of their norms grows.
     init_scores : ndarray of shape (n_outputs, n_rows), float64, optional
-        Where the scores of each row begin, beside the start of the loss; finite.
+        Finite initial scores of each row, in addition to the start value of the loss.
     first_row : int, default=0
-        Number of the first row among the rows of all sites: coins go by it.
+        Number of the first row among the rows of all row stores: coins go by it.
 
     Privacy
     -------
-    A row's gradient is a function of that row and of released trees; the filter that drops a row
-    asks nothing else.
+    A row's gradient, and the filter that drops a row, depend only on that row and released trees.
     """
 
     def __init__(
@@ -141,7 +140,7 @@ class BoostingState:
         self._order, self._starts = order, starts[:-1]
 
     def take(self, index: int) -> None:
-        """Go over to the rows of round ``index`` of the ensemble."""
+        """Switch to the rows of round ``index`` of the ensemble."""
         if self._starts is None:
             if self._n_current < self.n_trees:
                 self._settle()
@@ -155,7 +154,7 @@ class BoostingState:
         self._round_leaves = np.empty(len(self._round), dtype=np.uint16)
 
     def append(self, trees: tuple[Tree, ...]) -> None:
-        """Take note of the released trees of a round, one for each output."""
+        """Append the released trees of a round, one for each output."""
         self._trees.append(trees)
 
     def enter_nodes(
@@ -165,7 +164,7 @@ class BoostingState:
         whole: bool = False,
         features: NDArray[np.int32] | None = None,
     ) -> None:
-        """Put the rows of the round into the root of a tree, without those that are filtered.
+        """Put the rows of the round into the root of a tree, except filtered rows.
 
         Parameters
         ----------
@@ -205,7 +204,7 @@ class BoostingState:
         )
 
     def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
-        """Send the rows of every node of the level on, by a split of each."""
+        """Move the rows of every node of the level by its split."""
         self.nodes.split(feature, split_bin)
 
     def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The rows of one site, sorted by the nodes of a tree that counts their classes."""
+"""The rows of one row store with classes, sorted by the nodes of a single tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpboost.trees.split_candidates import Candidates
 
 
 class ClassRows(SortedRows):
-    """Bins and classes of rows, in the order of the nodes that they fall into.
+    """Bins and classes of rows, sorted by node.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class ClassRows(SortedRows):
 
     Privacy
     -------
-    Holds private rows, and returns exact counts of them: for the questions of
+    Holds private rows, and returns exact counts of them: for the queries of
     ``dpboost.rows.class_queries`` only. Rows are routed by released splits.
     """
 
@@ -67,12 +67,12 @@ class ClassRows(SortedRows):
         return self._histograms(nodes, self._classes, self.n_classes, self._weights)
 
     def check_layout(self, cell_offsets: NDArray[np.int32], n_classes: int) -> None:
-        """Raise unless a question is about these cells and classes."""
+        """Raise unless a query is about these cells and classes."""
         if n_classes != self.n_classes:
             raise InvalidParameterError("A question is about other bins or classes than agreed.")
         self.check_cells(cell_offsets)
 
     def check_units(self, row_units: int) -> None:
-        """Raise unless a question takes a row for as many units as it counts here."""
+        """Raise unless a query takes a row for as many units as it counts here."""
         if row_units != self.row_units:
             raise InvalidParameterError("A question takes a row for another number of units.")

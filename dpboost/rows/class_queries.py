@@ -1,6 +1,6 @@
-"""What a single tree asks of rows, and what it tells them.
+"""Queries and commands of single trees.
 
-Questions hold public numbers only, can be pickled, and have answers that add up over sites.
+Queries contain public numbers only, can be pickled, and have results that add up over row stores.
 Proof of their bounds: docs/proofs/counts.md. Machine-checked: docs/proofs/machine-checked.md.
 """
 
@@ -26,13 +26,13 @@ MOST_CLASSES = 255
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeSizes:
-    """How many rows some nodes have, which are disjoint.
+    """Number of rows of some disjoint nodes.
 
     Parameters
     ----------
     nodes : ndarray of shape (n_nodes,), int32
     row_units : int, default=1
-        What a row of the largest weight counts.
+        Units of a row with the maximum weight.
     """
 
     nodes: NDArray[np.int32]
@@ -58,7 +58,7 @@ class NodeSizes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassCounts:
-    """How many rows of each class some nodes have, which are disjoint.
+    """Number of rows of each class of some disjoint nodes.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class ClassCounts:
     branch : tuple of str
         Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     row_units : int, default=1
-        What a row of the largest weight counts.
+        Units of a row with the maximum weight.
     """
 
     nodes: NDArray[np.int32]
@@ -106,7 +106,7 @@ class ClassHistograms:
         Cells of other features hold zero, whatever the rows are. Every node must offer as many
         features. All of them by default.
     row_units : int, default=1
-        What a row of the largest weight counts.
+        Units of a row with the maximum weight.
     """
 
     nodes: NDArray[np.int32]
@@ -160,7 +160,7 @@ class CellSizes(ClassHistograms):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureCells:
-    """Rows of each class in the cells of as many features of each node, which differ by node.
+    """Rows of each class in the cells of a fixed number of features, which differ by node.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class GroupedCells:
 
 
 def branch_of(query: Any) -> tuple[str, ...]:
-    """Return the part of the rows that a question or a state is about; () for all of them."""
+    """Return the part of the rows that a query or a state is about; () for all of them."""
     return tuple(getattr(query, "branch", ()))
 
 

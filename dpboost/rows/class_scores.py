@@ -1,4 +1,4 @@
-"""Scores of splits from exact class counts: private numbers, computed where counts may be seen."""
+"""Private scores of splits from exact class counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a single tree may know of its rows, wherever they are. All it hands out is Sensitive."""
+"""Class statistics of a single tree; all results are Sensitive."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dpboost.trees.split_candidates import Candidates
 
 
 class ClassStatistics(TreeStatistics):
-    """Class counts of the nodes of one growing tree, asked of a store of ``ClassRows``.
+    """Class counts of the nodes of one growing tree, from a row store of ``ClassRows``.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class ClassStatistics(TreeStatistics):
     def noise_stddev(self, noise: Noise, query: Query) -> float:
         """Return the standard deviation of the noise on an entry of an answer, in units.
 
-        Asks no row: the bounds of a question are public, and so is a surplus of the sites' noise.
+        Asks no row: the bounds of a query are public, and so is a surplus of the sites' noise.
         """
         bounds = {bound.kind: bound for bound in query.bounds(self._neighbors)}
         noise_variance_ratio = getattr(self._row_store, "noise_variance_ratio", 1.0)
@@ -106,7 +106,7 @@ class ClassStatistics(TreeStatistics):
         return outcomes
 
     def ask_site(self, query: Query) -> Sensitive:
-        """Return the answer to a question that sites answer, each from its own rows.
+        """Return the answer to a query that sites answer, each from its own rows.
 
         Where one table lies in parts, the parts are no sites: the answer is that of the whole
         table, which does not depend on how it was divided.

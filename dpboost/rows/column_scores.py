@@ -1,4 +1,4 @@
-"""Scores of columns before the first tree: how well they separate gradients by sign.
+"""Scores of columns before the first tree: their separation of gradients by sign.
 
 Proof: docs/proofs/column-choice.md.
 """
@@ -41,7 +41,7 @@ class CellSums:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (self.n_outputs, len(self.cells), MOST_CELLS + 1)
 
     def evaluate(self, rows: BoostingState) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-r"""What is asked of rows whose labels are compared with the predictions of a released model.
+r"""Queries of an evaluation, which compare labels with the predictions of a released model.
 
 A row's scores are a function of that row and of the model, so that all of these are sums of
 functions of single rows.
@@ -93,7 +93,7 @@ class PredictedRows:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreCells:
-    """Rows by their score in equal cells of a range, of each output; labels play no part.
+    """Rows by their score in equal cells of a range, of each output; independent of labels.
 
     Proof: docs/proofs/evaluation.md.
 
@@ -111,12 +111,12 @@ class ScoreCells:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (len(self.ranges), self.n_cells)
 
     def evaluate(self, rows: ScoredRows) -> NDArray[np.int64]:
@@ -163,7 +163,7 @@ class ScoreLabelCounts:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
@@ -174,7 +174,7 @@ class ScoreLabelCounts:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (sum(math.prod(shape) for shape in self.shapes),)
 
     def evaluate(self, rows: ScoredRows) -> NDArray[np.int64]:
@@ -211,7 +211,7 @@ class ScoreLabelCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorCells:
-    """Rows by the magnitude of their error, in cells that halve with every second one.
+    """Rows by the magnitude of their error, in cells whose width halves at every second one.
 
     Proof: docs/proofs/evaluation.md.
 
@@ -228,12 +228,12 @@ class ErrorCells:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (ERROR_CELLS,)
 
     def evaluate(self, rows: PredictedRows) -> NDArray[np.int64]:
@@ -297,7 +297,7 @@ class ErrorSums:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (self.n_groups, len(self.names))
 
     # What a query of parties divides by may be tiny: errors beyond it must not show themselves.
@@ -353,12 +353,12 @@ class BinCounts:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (sum(self.sizes),)
 
     def evaluate(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:

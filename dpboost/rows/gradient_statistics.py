@@ -1,4 +1,4 @@
-"""The rows of one tree, seen as integer sums per node. Everything it hands out is Sensitive."""
+"""Integer sums of the rows of one tree by node; all results are Sensitive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpboost.trees.gain import GradientGain
 
 
 class LeafFormula(Protocol):
-    """What a leaf's value is, and how far one row can move it."""
+    """The formula of a leaf value and its sensitivity."""
 
     @property
     def unit(self) -> float:
@@ -32,8 +32,8 @@ class LeafFormula(Protocol):
 class NodeStatistics:
     """Histograms and totals of the current level of one tree.
 
-    The grower sees rows only through this object: it asks for scores or leaf values, which come
-    back Sensitive, and sends rows on by released splits.
+    The grower accesses rows only through this object: it queries scores or leaf values, which are
+    Sensitive, and moves rows by released splits.
 
     Parameters
     ----------

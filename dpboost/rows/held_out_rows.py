@@ -1,4 +1,4 @@
-"""Rows that a fit has held out, and what is asked of them once the model is there."""
+"""Held-out rows of a fit, and their queries after training."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROW_UNITS = 2**18
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldOutRows:
-    """How badly a released model fits each of the rows held out.
+    """The nonconformity score of each held-out row under a released model.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class QuantileBalance:
 
     Proof: docs/proofs/conformal.md.
 
-    The answer is ``(1 - level)`` for each row at or below the threshold less ``level`` for each
-    above it: not below zero where at least this level of the rows is at or below.
+    The result is the sum of ``1 - level`` for each row at or below the threshold and ``-level`` for
+    each row above it: nonnegative if at least this fraction of the rows is at or below.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class QuantileBalance:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (1,)
 
     def evaluate(self, rows: HeldOutRows) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The rows of one site, sorted by the nodes of a tree that adds up their labels."""
+"""The rows of one row store with numeric labels, sorted by the nodes of a single tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpboost.trees.split_candidates import Candidates
 
 
 class LabelRows(SortedRows):
-    """Bins, labels and weights of rows, in the order of the nodes that they fall into.
+    """Bins, labels and weights of rows, sorted by node.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class LabelRows(SortedRows):
 
     Privacy
     -------
-    Holds private rows, and returns exact sums of them: for the questions of
+    Holds private rows, and returns exact sums of them: for the queries of
     ``dpboost.rows.label_statistics`` only. A row adds its label times its weight, rounded towards
     zero to units of 2^-16: never more than its weight.
     """

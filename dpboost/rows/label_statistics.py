@@ -1,4 +1,4 @@
-"""What a single tree of numbers may know of its rows. All it hands out is Sensitive."""
+"""Label statistics of a single regression tree; all results are Sensitive."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LabelHistograms:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabelTotals:
-    """Sums of labels and of weights of some nodes, which are disjoint, as one vector.
+    """Sums of labels and of weights of some disjoint nodes, as one vector.
 
     Proof: docs/proofs/leaf-sums.md.
 

@@ -1,4 +1,4 @@
-"""Histograms of one level after the other, half of them by subtraction."""
+"""Histograms of successive levels, half of them by subtraction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that were held out, evaluated by two stages of a released model, and what is asked of them.
+"""Held-out rows, evaluated by two stages of a released model.
 
 Machine-checked: docs/proofs/machine-checked.md.
 """
@@ -18,7 +18,7 @@ from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TwiceJudged:
-    """What each row loses by a released model, and by a later stage of it.
+    """The loss of each row under a released model, and under a later stage of it.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class TwiceJudged:
 
 @dataclass(frozen=True, kw_only=True)
 class LossChange:
-    """By how much the rows lose less now than before, the change of each clipped.
+    """The decrease of the loss, with clipped changes of each row.
 
     Proof: docs/proofs/early-stopping.md.
 
@@ -58,7 +58,7 @@ class LossChange:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (1,)
 
     def evaluate(self, rows: TwiceJudged) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The rows of one tree at one site, grouped by the nodes of its current level."""
+"""The rows of one tree in one row store, grouped by the nodes of its current level."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_ROWS = 24_000
 
 
 class NodeRows:
-    """Private rows of one tree, which released splits send from node to node.
+    """Private rows of one tree, which released splits move from node to node.
 
     Parameters
     ----------
@@ -167,14 +167,14 @@ class NodeRows:
 
 
 class FewRows:
-    """Private rows of one tree, few and in one place: scored where they lie in caches.
+    """Few private rows of one tree, which fit into caches.
 
     No histogram is kept; parameters are those of `NodeRows`, with dense bins.
 
     Privacy
     -------
-    All that it returns is private. Scores, totals and splits are those of `NodeRows`; only time
-    and memory tell the two apart.
+    All results are private. Scores, totals and splits are those of `NodeRows`; only time and
+    memory differ.
     """
 
     __slots__ = ("_layout", "_n_nodes", "_rows", "_workspace")
@@ -235,8 +235,8 @@ def whole_rows(
 
     Privacy
     -------
-    The choice depends on the private number of rows. Both give the same scores and totals: time and
-    memory are all that shows it.
+    The choice depends on the private number of rows. Both give the same scores and totals; only
+    time and memory differ.
     """
     if isinstance(bins, SparseBins) or bins.shape[1] > MOST_ROWS:
         return NodeRows(bins, packed, layout, n_threads, workspace)

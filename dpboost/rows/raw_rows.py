@@ -1,10 +1,10 @@
-"""The rows of one site before they are binned, and what is asked of labels before the first tree.
+"""The rows of one row store before binning, and queries of labels before the first tree.
 
-A row whose label is not among the public classes takes no part, and a model of nothing but such
-rows looks like any other. Where there are classes, a question therefore has one coordinate more, at
-its end: the number of rows that take no part, each of which counts as one whatever its weight.
+A row whose label is not a public class takes no part, and a model of such rows only would look like
+any other. Therefore queries with classes have an additional last coordinate: the number of rows
+that take no part, each with weight one.
 
-It costs nothing. Proof: docs/proofs/start-value.md.
+It does not increase the charge. Proof: docs/proofs/start-value.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CODES = tuple(map(float, range(LARGEST_CODE + 1)))
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RawRows:
-    """Private rows before anything is known of them.
+    """Private rows before binning.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class RawRows:
     read_again : callable, optional
         ``read_again(schema)`` reads the table with other lists of categories.
     first_row : int, default=0
-        Number of the first row among the rows of all sites.
+        Number of the first row among the rows of all row stores.
     threads : Threads, optional
-        Of the kernels; one by default.
+        Threads of the kernels; one by default.
     """
 
     table: Table
@@ -114,12 +114,12 @@ class RawRows:
         )
 
     def answers(self, queries: Sequence[SumQuery]) -> list[NDArray[np.int64]] | None:
-        """Answer questions in one reading, where the table is read again by each of them.
+        """Answer queries in one reading, where the table is read again by each of them.
 
         Returns
         -------
         list of ndarray, or None
-            None where the rows are in memory.
+            None if the rows are in memory.
         """
         if not isinstance(self.table, BatchedTable) or not queries:
             return None
@@ -133,7 +133,7 @@ class RawRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CategoryTally:
-    """Counts of the categories of nominal columns whose lists are not known.
+    """Counts of the categories of nominal columns without declared categories.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _whole_numbers(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number as a double, None where it is infinite, anything else as it is.
+    """Return a number as a double, None if it is infinite, anything else as it is.
 
     Integers become floats in numpy and pandas as soon as one row holds a fraction: a category of
     either type would tell whether such a row exists.
@@ -216,7 +216,7 @@ class EncodedRows:
     Parameters
     ----------
     table : Table or None
-        None where only labels are asked for.
+        None if only labels are asked for.
     targets : ndarray of shape (n_rows,), int64
         Labels on the grid.
     present : ndarray of shape (n_rows,), bool
@@ -224,9 +224,9 @@ class EncodedRows:
     indices : ndarray of shape (n_rows,), int64
         Class of each row; zeros in a regression.
     first_row : int, default=0
-        Number of the first row among the rows of all sites.
+        Number of the first row among the rows of all row stores.
     threads : Threads, optional
-        Of the kernels; one by default.
+        Threads of the kernels; one by default.
     """
 
     table: Table | None
@@ -324,12 +324,12 @@ class RowCount:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (1 + self.others,)
 
     def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
@@ -345,7 +345,7 @@ class RowCount:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PresentRows:
-    """Number of rows that take part, whatever their weights.
+    """Number of rows that take part, regardless of weights.
 
     Proof: docs/proofs/counts.md.
     """
@@ -354,7 +354,7 @@ class PresentRows:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (1,)
 
     def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
@@ -368,7 +368,7 @@ class PresentRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassSizes:
-    """Number of rows of each class, or the sums of their weights, and of those of no class.
+    """Number of rows of each class, or sums of their weights, and of rows without a class.
 
     Parameters
     ----------
@@ -381,12 +381,12 @@ class ClassSizes:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (self.n_classes + 1,)
 
     def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
@@ -421,12 +421,12 @@ class MeanAndRows:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit, in rows."""
+        """Value of one unit, in rows."""
         return 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (2 + self.others,)
 
     def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:

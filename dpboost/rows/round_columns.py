@@ -15,8 +15,8 @@ _PART = 8
 class RoundColumns:
     """Compact columns of the rounds of an ensemble, copied for several rounds at a time.
 
-    The rows of one round lie all over a dense table: finding their bins takes a pass over all
-    columns, which is shared by the rounds that come next.
+    The rows of one round are scattered over a dense table: reading their bins takes a pass over all
+    columns, which serves several rounds.
 
     Parameters
     ----------

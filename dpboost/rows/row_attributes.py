@@ -1,4 +1,4 @@
-"""What a fit may be given for each row beside its features and label."""
+"""Attributes of rows other than features and labels: weights, initial scores, users."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WEIGHT_ONE = 2**16
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeWeight:
-    """Weights by which errors of large labels count in proportion to these; public.
+    """Weights that make errors relative to the size of labels; public.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RelativeWeight:
 
 @dataclass(frozen=True, kw_only=True)
 class Weighting:
-    """How weights of rows are made of what rows and their classes have; public.
+    """The rule that combines weights of rows and classes; public.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Weighting:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowExtras:
-    """Private arrays beside rows and labels, checked.
+    """Checked private arrays in addition to rows and labels.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a site answers from its own rows alone: its best splits, and bounds of its impurity.
+"""Queries of one party's rows: its best splits, and bounds of its impurity.
 
 Proofs: docs/proofs/impurity-choice.md and docs/proofs/impurity-bounds.md.
 """
@@ -24,7 +24,7 @@ from dpboost.trees.split_candidates import Candidates
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SplitScores:
-    """Scores of all splits of some nodes, on the rows of one site; they do not add up.
+    """Scores of all splits of some nodes on the rows of one party; they do not add up.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class SplitScores:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImpurityBounds:
-    r"""Least impurities that the splits of each feature leave, summed over the sites.
+    r"""Minimum impurities over the splits of each feature, summed over the parties.
 
     Theorem 7 of Gubler, *Secure and Interpretable: Federated Differentially Private Decision
     Trees* (2023): what sites can do by splits of their own is below what one split for all of

@@ -1,4 +1,4 @@
-"""The rows of one site, as a single tree sorts them: the private state behind the questions."""
+"""The rows of one row store, sorted by the nodes of a single tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AT_ONCE = 64
 
 
 class SortedRows:
-    """Bins of rows, in the order of the nodes that they fall into.
+    """Bins of rows, sorted by node.
 
     Nodes have the numbers of the growing tree: the root is 0, and children come in the order in
     which splits are added.
@@ -37,7 +37,7 @@ class SortedRows:
 
     Privacy
     -------
-    Holds private rows, and returns exact sums of them: for the questions of `dpboost.rows` only.
+    Holds private rows, and returns exact sums of them: for the queries of `dpboost.rows` only.
     Rows are routed by released splits.
     """
 
@@ -100,7 +100,7 @@ class SortedRows:
         self._ends = np.concatenate((self._ends, ends))
 
     def check_cells(self, cell_offsets: NDArray[np.int32]) -> None:
-        """Raise unless a question is about these cells."""
+        """Raise unless a query is about these cells."""
         if not np.array_equal(cell_offsets, self._cells):
             raise InvalidParameterError("A question is about other bins or classes than agreed.")
 

@@ -1,4 +1,4 @@
-"""What a single tree may know of its rows, wherever they are. All it hands out is Sensitive."""
+"""Statistics of a single tree; all results are Sensitive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpboost.trees.split_candidates import Candidates
 
 
 class TreeStatistics:
-    """Statistics of the nodes of one growing tree, asked of a store of rows.
+    """Statistics of the nodes of one growing tree, from a row store.
 
     Nodes have the numbers of the growing tree: the root is 0, and children come in the order in
     which splits are added.
@@ -59,7 +59,7 @@ class TreeStatistics:
         return self._neighbors
 
     def ask(self, query: Query) -> Sensitive:
-        """Return the answer to a question, with its bounds under the relation."""
+        """Return the answer to a query, with its bounds under the relation."""
         return self._row_store.sensitive(query, self._neighbors)
 
     def split(self, splits: Splits) -> None:

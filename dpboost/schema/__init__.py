@@ -1,4 +1,4 @@
-"""What a data owner may declare: schemas, data dictionaries, and looks at one's own rows."""
+"""Public declarations: schemas, data dictionaries, and checks of tables."""
 
 from __future__ import annotations
 

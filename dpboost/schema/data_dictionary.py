@@ -1,4 +1,4 @@
-"""Data dictionaries: tables that say what each column of another table may hold."""
+"""Data dictionaries: tables that describe the columns of another table."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ColumnEntry:
     name : str
         Name of the column.
     type : str
-        One of number, integer, boolean, category, date and text; "" where it is left open.
+        One of number, integer, boolean, category, date and text; "" if it is not declared.
     lower, upper : float or None
         Inclusive range of the values; of dates in days since 1970-01-01.
     values : tuple
@@ -71,7 +71,7 @@ class ColumnEntry:
     role : str
         One of feature, target, user and ignore.
     description : str
-        For people.
+        Free text.
     """
 
     name: str
@@ -83,7 +83,7 @@ class ColumnEntry:
     description: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the line as plain values, what is empty left out."""
+        """Return the line as plain values, without empty ones."""
         found = {
             "name": self.name,
             "type": self.type,
@@ -102,7 +102,7 @@ class ColumnEntry:
 
 @dataclass(frozen=True)
 class DataDictionary:
-    r"""What is publicly known about the columns of a table, line by line.
+    r"""Public metadata of the columns of a table, with one line per column.
 
     Parameters
     ----------
@@ -137,12 +137,12 @@ class DataDictionary:
 
     @property
     def target(self) -> str | None:
-        """Name of the column to predict, where a line says so."""
+        """Name of the column to predict, if declared."""
         return next((entry.name for entry in self.entries if entry.role == "target"), None)
 
     @property
     def user_column(self) -> str | None:
-        """Name of the column that says whose row it is, where a line says so."""
+        """Name of the column of user ids, if declared."""
         return next((entry.name for entry in self.entries if entry.role == "user"), None)
 
     @property
@@ -151,7 +151,7 @@ class DataDictionary:
         return tuple(entry.name for entry in self.entries if entry.role == "feature")
 
     def with_role(self, role: str, name: str | None) -> DataDictionary:
-        """Return the same lines, with a role that one column and no other has.
+        """Return the lines with a role that only the given column has.
 
         A column that was the target becomes a feature, one that was the user is ignored.
 
@@ -171,7 +171,7 @@ class DataDictionary:
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """Names of categories without values, which a fit learns privately."""
+        """Names of category columns without values, which a fit estimates privately."""
         return tuple(
             e.name
             for e in self.entries
@@ -195,7 +195,7 @@ class DataDictionary:
         )
 
     def schema_parts(self, target: str | None = None) -> dict[str, Any]:
-        """Return what the lines declare, as the arguments of ``Schema``.
+        """Return the declarations as arguments of ``Schema``.
 
         Parameters
         ----------
@@ -367,7 +367,7 @@ class DataDictionary:
 
 
 def _problems(entries: Sequence[ColumnEntry]) -> Iterator[str]:
-    """Yield what is wrong with lines that are read, each with its cure."""
+    """Yield the faults of lines, each with its remedy."""
     names = [entry.name for entry in entries]
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
@@ -399,7 +399,7 @@ def _problems(entries: Sequence[ColumnEntry]) -> Iterator[str]:
 
 
 def _raise_all(problems: Sequence[str]) -> None:
-    """Raise one error for all of them, if there are any."""
+    """Raise one error for all faults, if there are any."""
     if len(problems) == 1:
         raise InvalidParameterError(problems[0])
     if problems:
@@ -473,7 +473,7 @@ def _entry(line: Mapping[str, Any]) -> ColumnEntry | None:
 
 
 def _type(word: str) -> str | None:
-    """Return the type that a word stands for, "" for none, None where the word is unknown."""
+    """Return the type that a word stands for, "" for none, None if the word is unknown."""
     found = (kind for kind, others in TYPES.items() if word == kind or word in others)
     return next(found, None) if word else ""
 

@@ -1,4 +1,4 @@
-"""Columns with the types that are declared of them: numbers, dates, categories, labels."""
+"""Conversion of columns to their declared types: numbers, dates, categories, labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public knowledge about a table: what a data owner may declare because it is no secret."""
+"""Schemas: public metadata that a data owner declares about a table."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def lightgbm_name(name: object) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Schema:
-    """Public knowledge about a table.
+    """Public metadata of a table.
 
-    Every part is optional, and every part is published with the model. Declare only what
-    you know without reading the private rows: from a codebook, from the law, from physics,
-    from a public sample. Columns are given by name or by position.
+    Every part is optional and is published with the model. Declare only what is known without
+    reading the private rows, for example from a codebook, a regulation, physics, or a public
+    sample. Columns are given by name or by index.
 
     Parameters
     ----------
@@ -82,28 +82,26 @@ class Schema:
         Values (text, numbers or booleans) of a nominal column. Anything else in that column
         counts as "other". Columns of numbers hold the listed integers themselves, in
         [0, 65535]; columns of text or of pandas' categorical type are read by position in
-        this list. At most 255 get a bin of their own: put the most frequent first. ``None`` or an
-        empty list declares a column of text without its values: a fit learns them
-        privately, with a part of a positive delta, as in a data dictionary.
+        this list. At most 255 have a separate bin: list the most frequent first. ``None`` or an
+        empty list declares a text column without its values: a fit estimates them privately, with
+        a part of a positive delta, as in a data dictionary.
     integer : sequence of column, optional
         Numeric columns that hold whole numbers in floats. Their bins end half-way between whole
-        numbers, and there are never more of them than values between the bounds. Columns of
-        integer and boolean type need not be listed where ``assume_public`` names
-        ``"column_types"``.
+        numbers, and there are at most as many as values between the bounds. Columns of integer
+        and boolean type need not be listed if ``assume_public`` contains ``"column_types"``.
     classes : sequence, optional
         All labels of a classification task, at least two.
     label_bounds : (lower, upper), optional
         Inclusive range of a regression label, ``lower < upper`` and at least 1e-25 apart; labels
         outside are clipped.
     max_rows : int, optional
-        A public upper limit on the number of rows, at least 1.
+        Public upper bound on the number of rows, at least 1.
 
     Raises
     ------
     InvalidParameterError
-        For a value that breaks these rules, for bounds and edges beyond 1e30 in absolute value,
-        for a column with two of bounds, edges and categories, and for an integer column with
-        edges or categories.
+        If a value violates these rules, bounds or edges exceed 1e30 in absolute value, a column
+        has two of bounds, edges and categories, or an integer column has edges or categories.
 
     Privacy
     -------
@@ -154,13 +152,13 @@ class Schema:
 
     @classmethod
     def coerce(cls, value: Any) -> Schema:
-        """Return a schema made from what a user may pass as ``schema``.
+        """Return a schema from the value of a ``schema`` parameter.
 
         Parameters
         ----------
         value : None, Schema, dict, DataDictionary, or str or path
-            ``None`` declares nothing; a dict has the parameters of `Schema` as keys; a path is that
-            of a schema in JSON or of a data dictionary in CSV or JSON.
+            ``None`` declares nothing; a dict has the parameters of `Schema` as keys; a path names
+            a schema in JSON or a data dictionary in CSV or JSON.
 
         Returns
         -------
@@ -211,7 +209,7 @@ class Schema:
         return cls(**parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the declared parts as plain lists, dicts, text and numbers, fit for JSON."""
+        """Return the declared parts as lists, dicts, text and numbers for JSON."""
         result: dict[str, Any] = {}
         for name in _BY_COLUMN:
             table = {key: list(value) for key, value in getattr(self, name).items()}
@@ -271,7 +269,7 @@ class Schema:
     def from_data_dictionary(
         cls, path: str | os.PathLike[str], *, target: str | None = None, max_rows: int | None = None
     ) -> Schema:
-        """Return what a data dictionary declares.
+        """Return the schema of a data dictionary.
 
         Parameters
         ----------
@@ -279,8 +277,8 @@ class Schema:
             A CSV file with a line for each column, or a JSON file with a list of objects. Headers
             are ``name``, ``type`` (number, integer, boolean, category, date or text), ``lower``,
             ``upper`` (of dates such as 2024-01-31), ``values`` (separated by ``|``), ``role``
-            (feature, target, user or ignore) and ``description``, or what other systems call
-            them, REDCap among them.
+            (feature, target, user or ignore) and ``description``, or their names in other systems
+            such as REDCap.
         target : str, optional
             Column to predict, where no line has the role ``target``: its values are the
             ``classes``, its range the ``label_bounds``.
@@ -308,7 +306,7 @@ class Schema:
     def from_public_sample(
         cls, X: Any, y: Any = None, *, task: str | None = None, max_rows: int | None = None
     ) -> Schema:
-        """Return what a *public* sample shows: bounds, categories, classes or label bounds.
+        """Return the schema of a *public* sample: bounds, categories, classes or label bounds.
 
         Parameters
         ----------
@@ -329,8 +327,8 @@ class Schema:
 
         Privacy
         -------
-        Exact minima, maxima and values of the sample are published. Never pass private rows,
-        not even some of them.
+        Exact minima, maxima and values of the sample are published. Never pass private rows, not
+        even a subset.
         """
         parts: dict[str, Any] = _columns_of_sample(X)
         if y is not None:
@@ -355,7 +353,7 @@ class Schema:
         return dict(listed), numeric, learned
 
     def check(self, X: Any, y: Any = None) -> SchemaCheck:
-        """Look at private rows: list everything that will be clipped, dropped, refused or learned.
+        """List all values of private rows that will be clipped, dropped, refused or estimated.
 
         Parameters
         ----------
@@ -371,8 +369,8 @@ class Schema:
 
         Privacy
         -------
-        **Private**: exact counts of rows, without noise. It is a look for anyone who may see the
-        rows. Fix what is wrong by the codebook, never by the counts.
+        **Not private**: the result contains exact counts of rows. Show it only to those who may
+        read the rows. Correct the schema by a codebook, never by the counts.
 
         Examples
         --------
@@ -398,9 +396,9 @@ class Schema:
         return SchemaCheck(findings=tuple(findings))
 
     def __repr__(self) -> str:
-        """Return the arguments that are given, or how many columns they name where they are many.
+        """Return the given arguments, or the number of columns if there are many.
 
-        It is a part of what scikit-learn shows of an estimator.
+        scikit-learn shows it as a part of an estimator.
         """
         given = [(name, getattr(self, name)) for name in _PARTS if getattr(self, name) is not None]
         whole = ", ".join(f"{name}={value!r}" for name, value in given if value != () and value)
@@ -421,18 +419,18 @@ class Schema:
         return html_table(_HEAD, self._lines())
 
     def to_frame(self) -> Any:
-        """Return what is declared as a data frame.
+        """Return the declarations as a data frame.
 
         Returns
         -------
         DataFrame
-            A line for each column, and for each part that is not of a column, with ``column``,
+            One row for each column, and for each part without a column, with ``column``,
             ``declared`` and ``value``.
 
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         return data_frame("Schema", _HEAD, self._lines())
 
@@ -483,7 +481,7 @@ class Schema:
         return replace(self, integer=tuple(integer), **parts)
 
     def resolve(self, feature_names: Sequence[str]) -> ResolvedSchema:
-        """Return the same knowledge with every column given by its position.
+        """Return the schema with every column given by its index.
 
         Parameters
         ----------
@@ -534,7 +532,7 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DictionarySchema(Schema):
-    """What a data dictionary declares: a column that is no feature of it takes no part.
+    """The schema of a data dictionary: columns that are not its features take no part.
 
     Parameters
     ----------
@@ -579,7 +577,7 @@ class DictionarySchema(Schema):
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedSchema:
-    """A schema whose columns are positions of a table; made by `Schema.resolve`.
+    """A schema with column indices of a table; created by `Schema.resolve`.
 
     Parameters
     ----------
@@ -622,7 +620,7 @@ def _declare_once(seen: dict[Column, str], key: Column, part: str, shown: str) -
 
 
 def _check_integer_column(part: str | None, shown: str) -> None:
-    """Raise where an integer column is declared in a part that leaves it no bounds."""
+    """Raise if an integer column is declared in a part that leaves it no bounds."""
     if part in ("edges", "categories"):
         raise InvalidParameterError(
             f"The column {shown} is listed in 'integer' of Schema and in {part!r}, which already "

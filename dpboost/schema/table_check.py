@@ -1,4 +1,4 @@
-"""Check of private rows, not private itself: what a schema would do to them."""
+"""Check of a schema against private rows; the result is not private."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaCheck:
-    """What a schema would do to a table; made by `Schema.check`.
+    """The effects of a schema on a table; created by `Schema.check`.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class SchemaCheck:
         Raises
         ------
         ImportError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         return data_frame("SchemaCheck", ("column", "what", "text"), self._rows)
 
@@ -111,7 +111,7 @@ def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any], str]]:
     Raises
     ------
     InvalidParameterError
-        For what is no table.
+        For an input that is not a table.
     """
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()

@@ -1,4 +1,4 @@
-"""A data dictionary to be filled in, from the names and types of a table."""
+"""Data dictionary templates from the names and types of a table."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "number", "M": "d
 
 
 def schema_template(X: Any, path: str | os.PathLike[str] | None = None) -> DataDictionary:
-    """Return a data dictionary with the names and types of a table, to be filled in.
+    """Return a data dictionary template with the names and types of a table.
 
-    Ranges and values are empty: take them from a codebook, from the law or from physics. Types
-    are those of the table's columns; a column of text has the type ``text`` until you change it
+    Ranges and values are empty: take them from a codebook, a regulation or physics. Types are
+    those of the table's columns; a column of text has the type ``text`` until you change it
     to ``category``. A column with the name of an identifier (``id``, ``patient_id``,
     ``customerID``) gets the role ``ignore``: change it to ``user`` if it identifies the user of a
     row, or clear it if it is a feature.
@@ -41,8 +41,7 @@ def schema_template(X: Any, path: str | os.PathLike[str] | None = None) -> DataD
 
     Privacy
     -------
-    Reads no value of a row. Reads no list of categories of a column's type either, because these
-    are values.
+    Reads no values of rows, and no categories of a column's type, because these are values.
 
     Examples
     --------

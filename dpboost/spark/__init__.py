@@ -1,8 +1,8 @@
-"""Training on more rows than one machine holds, on a Spark cluster.
+"""Training on a Spark cluster, for tables that exceed the memory of one machine.
 
-The estimators are those of ``pyspark.ml`` by interface, and those of `dpboost` by guarantee: tasks
-hold binned partitions, the driver holds the gate. With the same ``noise_seed`` a model is the same,
-to the last digit of its text, for any division of the rows, and as in one process.
+The estimators have the interface of ``pyspark.ml`` and the guarantee of `dpboost`: tasks hold
+binned partitions, and the driver draws all noise. With the same ``noise_seed`` the model text is
+identical for every partitioning of the rows, and identical to that of one process.
 """
 
 from __future__ import annotations

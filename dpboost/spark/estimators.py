@@ -1,4 +1,4 @@
-"""Estimators for rows of Spark DataFrames: ``pyspark.ml``'s by interface, with a guarantee."""
+"""Private estimators for Spark DataFrames, with the interface of ``pyspark.ml``."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ _NOT_HERE = {
 _COLUMNS = """    featuresCol : str, default="features"
         Column of vectors.
     featuresCols : list of str, optional
-        Columns of numbers or declared categories, in place of one of vectors; missing is null.
+        Columns of numbers or declared categories instead of a column of vectors; null is missing.
     labelCol : str, default="label"
     weightCol, userCol : str, optional
-        Weights of rows, and whose row each one is.
+        Columns of row weights and of user ids.
     predictionCol, probabilityCol, rawPredictionCol : str
-        What the model adds, ``"prediction"``, ``"probability"`` and ``"rawPrediction"`` by
-        default; a regressor adds the first alone.
+        Output columns, by default ``"prediction"``, ``"probability"`` and ``"rawPrediction"``; a
+        regressor adds only the first.
     lightgbmParams : dict, optional
-        Further parameters of LightGBM by their names.
+        Further parameters of LightGBM by name.
 """
 
 _EXAMPLE = """
@@ -103,7 +103,7 @@ def _defaults(local: type) -> dict[str, Any]:
 
 
 class _Rows:
-    """A DataFrame as the fit of this process sees it: names, and no way to a row."""
+    """Column names of a DataFrame for the fit on the driver, without access to rows."""
 
     def __init__(self, frame: Any, columns: Columns) -> None:
         self.frame = frame
@@ -122,7 +122,7 @@ class _Rows:
 
 
 class _OnSpark:
-    """Comes before an estimator of this process in the bases, and trains it on Spark."""
+    """Mixin that trains an estimator on Spark; a base before the estimator of one process."""
 
     def _train(self, rows: GivenRows, request: FitRequest) -> FittedModel:
         given: _Rows = rows.X
@@ -132,7 +132,7 @@ class _OnSpark:
 
 
 class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
-    """What the four estimators share."""
+    """Shared code of the four estimators."""
 
     _local: ClassVar[type]
     _there: ClassVar[type]
@@ -145,7 +145,7 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
     )
 
     def __init_subclass__(cls) -> None:
-        """Give an estimator the parameters and the documentation of the local one."""
+        """Set the parameters and docstring of the local estimator."""
         super().__init_subclass__()
         local = cls._local
         for name in _defaults(local):
@@ -178,7 +178,7 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
         Raises
         ------
         InvalidParameterError
-            For a name that it does not have.
+            If a name is unknown.
         """
         for name in parameters:
             if not self.hasParam(name):
@@ -203,15 +203,15 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
         Parameters
         ----------
         dataset : pyspark.sql.DataFrame
-            With the same rows in the same order at each reading, and at most as many partitions
-            as the cluster runs tasks at once.
+            Must return the same rows in the same order at each reading, with at most as many
+            partitions as the cluster runs concurrent tasks.
         params : dict, or list of them, optional
-            Parameters in place of those of this estimator, as in ``pyspark.ml``; a list gives a
-            model each.
+            Parameters that override those of this estimator, as in ``pyspark.ml``; a list gives one
+            model for each item.
         budget, fraction, callbacks : optional
             As in :meth:`dpboost.DPBoostClassifier.fit`; a tree has no callbacks.
         **others
-            Other arguments of that method are refused, with what Spark has in their place.
+            Other arguments of that method are refused; the message names an alternative on Spark.
 
         Returns
         -------
@@ -220,17 +220,17 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
         Raises
         ------
         InvalidParameterError
-            For bad parameters or input, before anything is drawn or charged, and where a partition
-            holds other rows when it is read again.
+            If parameters or input are invalid, before anything is drawn or charged, or the rows of
+            a partition change when it is read again.
         BudgetExceededError
-            If less is left of the budget; nothing is drawn or charged.
+            If too little of the budget remains; nothing is drawn or charged.
         FitFailedError
-            Where Spark gives its job up.
+            If the Spark job fails.
 
         Privacy
         -------
-        Spends ``epsilon`` once, or its fraction of the budget, however often tasks are tried again;
-        see ``privacy_report_``.
+        Uses ``epsilon`` once, or its fraction of the budget, even if tasks are retried; see
+        ``privacy_report_``.
         """
         local: Any = self._local
         if callbacks is not None and "callbacks" not in inspect.signature(local.fit).parameters:
@@ -264,7 +264,7 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
         return self._copyValues(self._model(local))
 
     def _columns(self, dataset: Any) -> Columns:
-        """Return which columns are what, or raise for what is no DataFrame that has them."""
+        """Return the roles of columns, or raise if the DataFrame lacks them."""
         owner = type(self).__name__
         if type(dataset).__module__.startswith("pyspark.sql.connect"):
             raise InvalidParameterError(
@@ -304,28 +304,28 @@ class _SparkEstimator(Estimator[Any], SparkColumns, Stored):
 
 
 class SparkDPBoostRegressor(_SparkEstimator):
-    """The regressor of `dpboost`, on a Spark cluster."""
+    """Differentially private gradient boosting for regression on a Spark cluster."""
 
     _local = DPBoostRegressor
     _model = SparkDPRegressionModel
 
 
 class SparkDPBoostClassifier(_SparkEstimator, ClassColumns):
-    """The classifier of `dpboost`, on a Spark cluster."""
+    """Differentially private gradient boosting for classification on a Spark cluster."""
 
     _local = DPBoostClassifier
     _model = SparkDPClassificationModel
 
 
 class SparkDPTreeRegressor(_SparkEstimator):
-    """The tree of numbers of `dpboost`, on a Spark cluster."""
+    """Differentially private regression tree on a Spark cluster."""
 
     _local = DPTreeRegressor
     _model = SparkDPRegressionModel
 
 
 class SparkDPTreeClassifier(_SparkEstimator, ClassColumns):
-    """The tree of classes of `dpboost`, on a Spark cluster."""
+    """Differentially private classification tree on a Spark cluster."""
 
     _local = DPTreeClassifier
     _model = SparkDPClassificationModel

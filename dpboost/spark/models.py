@@ -1,4 +1,4 @@
-"""Models of Spark's pipelines: a fitted estimator of `dpboost` that transforms DataFrames."""
+"""Models for Spark pipelines: fitted estimators that transform DataFrames."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from dpboost.spark.spark_rows import column_of
 
 
 class SparkColumns(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasWeightCol):
-    """Names of columns, as estimators and models of ``pyspark.ml`` have them."""
+    """Column name parameters of estimators and models in ``pyspark.ml``."""
 
     featuresCols: Param[list[str]] = Param(
         Params._dummy(),
@@ -59,7 +59,7 @@ class SparkColumns(HasFeaturesCol, HasLabelCol, HasPredictionCol, HasWeightCol):
 
 
 class ClassColumns(HasProbabilityCol, HasRawPredictionCol):
-    """Names of the columns that classifiers write beside their prediction."""
+    """Names of the additional output columns of classifiers."""
 
 
 class _Writer(MLWriter):
@@ -78,14 +78,14 @@ class _Writer(MLWriter):
 
 
 class _Reader(MLReader[Any]):
-    """Loads what `_Writer` has saved."""
+    """Load an object that `_Writer` has saved."""
 
     def __init__(self, kind: type) -> None:
         super().__init__()
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        """Load from the folder; as any pickle, it must come from someone who is trusted."""
+        """Load from the folder; as for any pickle, the source must be trusted."""
         check_java()
         metadata = DefaultParamsReader.loadMetadata(path, self.sc)
         given, local = pickle.loads(base64.b64decode(metadata["content"]))
@@ -95,14 +95,14 @@ class _Reader(MLReader[Any]):
 
 
 def has_java() -> bool:
-    """Return whether a Java runtime can be found as Spark looks for it."""
+    """Return whether Spark can find a Java runtime."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=None if home is None else os.path.join(home, "bin"))
     return found is not None
 
 
 def check_java() -> None:
-    """Raise where there is neither a session of Spark nor a Java runtime to begin one."""
+    """Raise if there is neither a Spark session nor a Java runtime to start one."""
     if SparkSession.getActiveSession() is None and not has_java():
         raise InvalidParameterError(
             "Spark needs Java 17 or later, and there is none: install a Java runtime, or set "
@@ -111,7 +111,7 @@ def check_java() -> None:
 
 
 class Stored(MLReadable[Any], MLWritable):
-    """What can be saved and loaded as objects of ``pyspark.ml`` are, in pipelines or alone."""
+    """Mixin to save and load objects as in ``pyspark.ml``."""
 
     def write(self) -> MLWriter:
         """Return what saves this object."""
@@ -124,7 +124,7 @@ class Stored(MLReadable[Any], MLWritable):
 
 
 class SparkDPRegressionModel(Model, SparkColumns, Stored):
-    """A released regressor, which adds a column of predictions to DataFrames.
+    """A released regressor that adds a column of predictions to DataFrames.
 
     Parameters
     ----------
@@ -160,14 +160,14 @@ class SparkDPRegressionModel(Model, SparkColumns, Stored):
         Returns
         -------
         DPBoostRegressor, DPBoostClassifier, DPTreeRegressor or DPTreeClassifier
-            With its text, report and certificate; of a model that was not loaded from a file with
-            its transcript as well.
+            With its text, report and certificate, and with its transcript unless the model was
+            loaded from a file.
         """
         return self.local
 
     @property
     def privacy_report_(self) -> PrivacyReport:
-        """What the fit has released, and what it guarantees."""
+        """The privacy report of the fit."""
         report: PrivacyReport = self.local.privacy_report_
         return report
 
@@ -178,12 +178,12 @@ class SparkDPRegressionModel(Model, SparkColumns, Stored):
         return n_features
 
     def _outputs(self) -> dict[str, str]:
-        """Return the columns that are added, with their types."""
+        """Return the output columns with their types."""
         several = self.local.ensemble_.n_outputs > 1
         return {self.getPredictionCol(): "array<double>" if several else "double"}
 
     def _values(self, X: Any) -> list[np.ndarray]:
-        """Return what is added, in the order of `_outputs`."""
+        """Return the output values in the order of `_outputs`."""
         return [self.local.predict(X)]
 
     def _transform(self, dataset: Any) -> Any:
@@ -213,7 +213,7 @@ class SparkDPRegressionModel(Model, SparkColumns, Stored):
 
 
 class SparkDPClassificationModel(SparkDPRegressionModel, ClassColumns):
-    """A released classifier, which adds columns of raw scores, probabilities and predictions.
+    """A released classifier that adds columns of raw scores, probabilities and predictions.
 
     Parameters
     ----------

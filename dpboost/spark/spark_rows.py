@@ -1,4 +1,4 @@
-"""Rows in partitions of a Spark DataFrame, all of whose rounds are one barrier stage."""
+"""Rows in partitions of a Spark DataFrame, with all rounds in one barrier stage."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _SECONDS_TO_GO_HOME = 5.0
 class SparkRows(PartitionedRows):
     """Rows that tasks of a barrier stage hold in their Python workers.
 
-    Where an executor is lost Spark tries the whole stage again. Its tasks read their partitions
-    again, take their old places at the hub, and hear all orders again.
+    If an executor is lost, Spark retries the whole stage. Its tasks reload their partitions,
+    reconnect to the hub, and receive all commands again.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class SparkRows(PartitionedRows):
         self._hub = hub
 
     def _round(self, question: Question, waiting: set[int]) -> Partial:
-        """Put a question once to each task that holds rows."""
+        """Put a query once to each task that holds rows."""
         nothing = Partial(release=question.release, counted=frozenset(), answer=None)
         found = self._hub.ask(sorted(waiting), lambda partition: question.packed([partition]))
         return merge(nothing, *found)
@@ -124,7 +124,7 @@ def column_of(name: str) -> Any:
 
 
 def _check_slots(session: Any, n_partitions: int) -> None:
-    """Raise where the cluster cannot run a task for each partition at once."""
+    """Raise if the cluster cannot run a task for each partition at once."""
     if session.sparkContext.getConf().get("spark.dynamicAllocation.enabled", "false") == "true":
         raise InvalidParameterError(
             "Spark runs no barrier stage while it changes the number of executors: start the "

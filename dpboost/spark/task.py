@@ -1,4 +1,4 @@
-"""What a Spark task does with a partition: it holds its rows and answers the hub."""
+"""The Spark task of a partition, which keeps its rows and answers the hub."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpboost.spark.task_hub import HubAddress, receive, send
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Which columns of a DataFrame are what, by name.
+    """Roles of the columns of a DataFrame, by name.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Columns:
         return {name: column for name, column in own.items() if column is not None}
 
     def part(self, batches: Iterable[Any]) -> Part | None:
-        """Return the rows of a partition, None where it has none.
+        """Return the rows of a partition, None if it has none.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Greeting:
 
 @dataclass(frozen=True)
 class Work:
-    """The function that Spark runs for each partition; it gives Spark nothing.
+    """The function that Spark runs for each partition; it returns nothing to Spark.
 
     Parameters
     ----------

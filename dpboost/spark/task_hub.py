@@ -1,7 +1,7 @@
-"""The driver's end of a fit on Spark: one connection a task, authenticated and encrypted.
+"""The driver's hub of a fit on Spark: one authenticated and encrypted connection per task.
 
-Each fit has a certificate of its own, whose key never leaves the driver, and a token of its own for
-its tasks: they know the driver by the certificate, and it knows them by the token.
+Each fit has a certificate, whose key never leaves the driver, and a token for its tasks: the tasks
+authenticate the driver by the certificate, and the driver authenticates the tasks by the token.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NAME = "dpboost"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HubAddress:
-    """Where the tasks of a fit find its hub, and how both know each other.
+    """The address of a hub, and the credentials of both sides.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _exactly(link: socket.socket, n_bytes: int) -> bytes:
 
 
 class TaskHub:
-    """Lets the tasks of one Spark job connect; a task that is tried again takes its old place.
+    """The server for the tasks of one Spark job; a retried task replaces its predecessor.
 
     Parameters
     ----------
@@ -161,13 +161,13 @@ class TaskHub:
             raise self._failure
 
     def ask(self, partitions: Iterable[int], packed: Callable[[int], bytes]) -> list[Any]:
-        """Ask tasks one question; those that are lost meanwhile are missing in the answers.
+        """Ask tasks one query; those that are lost meanwhile are missing in the answers.
 
         Parameters
         ----------
         partitions : iterable of int
         packed : callable
-            ``packed(partition)`` returns the question as it is put to one of them.
+            ``packed(partition)`` returns the query as it is put to one of them.
         """
         asked = []
         for partition in partitions:

@@ -1,9 +1,9 @@
-"""Split conformal prediction: a private quantile of scores of rows that were held out.
+"""Split conformal prediction: a private quantile of the scores of held-out rows.
 
-Every row, or every user, is held out by an independent secret draw. Rows that are held out enter no
-release but those here, and the others enter none of these: the two parts are disjoint, so each may
-spend the whole budget. That is the parallel composition of trees that share the rows of an
-ensemble; ``docs/proofs/conformal.md`` has the proof.
+An independent secret draw determines whether a row, or a user, is held out. Held-out rows take part
+in these releases only, and the other rows in none of them: the two sets are disjoint, so each may
+use the whole budget, as in the parallel composition of the trees of an ensemble. Proof:
+``docs/proofs/conformal.md``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The story of a fit: from rows, wherever they are, to a released model."""
+"""The steps of a fit, from rows in any row store to a released model."""
 
 from __future__ import annotations
 

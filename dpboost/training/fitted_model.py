@@ -1,4 +1,4 @@
-"""The public outcome of a fit, and what its report says of it."""
+"""The public result of a fit, and its report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpboost.trees.exported_tree import ReleasedTree
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedModel:
-    """The public outcome of a fit.
+    """The public result of a fit.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def fitted_model(
     ledger : Ledger
         All of whose releases are made.
     n_rows : float or None
-        Released number of rows, of weighted ones the sum of their weights; None where the recipe
+        Released number of rows, of weighted ones the sum of their weights; None if the recipe
         releases none before growth.
     masses : dict of int to ndarray of shape (n_bins + 1,)
         Released rows in the bins of some features.

@@ -1,4 +1,4 @@
-"""What a fit is given of rows, each part read once and refused with a reason where it must be."""
+"""The rows of a fit, each part read and checked once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpboost.training.privacy_params import PrivacyRequest
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GivenRows:
-    """What the user gives of rows; private, and not read yet.
+    """Rows as given by the user; private, and not read yet.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class GivenRows:
     sample_weight, init_score : array-like, optional
         Weights, and where scores begin.
     user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is.
+        User of each row.
     example : table, optional
         With the same columns, once batches are opened: all rows, or the first batch.
     """
@@ -61,7 +61,7 @@ class GivenRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
-    """How the table is to be read; all of it public.
+    """Settings to read the table; public.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Reading:
 
 
 class AsideRows(NamedTuple):
-    """Rows that train nothing.
+    """Rows that take no part in training.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def users_of(
 
 
 def check_users(user_ids: Any, privacy: PrivacyRequest, owner: str) -> None:
-    """Raise unless users and how many rows of each take part are given together."""
+    """Raise unless users and the maximum rows per user are given together."""
     if user_ids is not None and privacy.rows_per_user is None:
         raise InvalidParameterError(
             "user_ids, or a column with the role 'user' in the data dictionary, need the maximum "
@@ -145,8 +145,8 @@ def check_users(user_ids: Any, privacy: PrivacyRequest, owner: str) -> None:
     if user_ids is None and privacy.rows_per_user is not None:
         raise InvalidParameterError(
             f"{owner} protects users (rows_per_user={privacy.rows_per_user}), and needs the user "
-            "of each row: pass both or neither. Give fit(..., user_ids=...), or a column of X the "
-            "role 'user' in the data dictionary."
+            "of each row: pass both or neither. Pass fit(..., user_ids=...), or set the role "
+            "'user' for a column of X in the data dictionary."
         )
 
 
@@ -195,7 +195,7 @@ def nominal_columns(
 
 
 def known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> Any:
-    """Return the classes that are declared or assumed public, None where they are neither."""
+    """Return the classes that are declared or assumed public, None if they are neither."""
     if task == "regression" or privacy.schema.classes is not None:
         return privacy.schema.classes if task != "regression" else None
     return tuple(np.unique(labels).tolist()) if "classes" in privacy.assume_public else None
@@ -215,7 +215,7 @@ def note_labels(labels: NDArray[Any], classes: Any) -> None:
 
 
 def check_kind(labels: NDArray[Any], classes: Sequence[Any]) -> None:
-    """Raise where labels are text and their public classes numbers, or the other way round."""
+    """Raise if labels are text and their public classes numbers, or the other way round."""
     if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
         raise InvalidParameterError(
             f"The declared classes {', '.join(map(repr, classes[:10]))} and the labels must be of "
@@ -239,15 +239,15 @@ def check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
         )
     if n_classes > recipe.most_classes:
         raise InvalidParameterError(
-            f"The recipe {recipe.name!r} learns at most {recipe.most_classes} classes, and the "
-            "labels have more. Unknown label type: were they meant for a regression? Otherwise "
+            f"The recipe {recipe.name!r} supports at most {recipe.most_classes} classes, and the "
+            "labels have more. Unknown label type: for a regression use a regressor. Otherwise "
             "declare fewer"
             + worded(" with Schema(classes=...).", " values of the target in the schema.")
         )
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return the weights of rows, None where there are none, or raise for what are no weights."""
+    """Return the weights of rows, None if there are none, or raise for what are no weights."""
     if sample_weight is None:
         return None
     weights = _numbers("sample_weight", sample_weight)
@@ -259,8 +259,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     check_same_length(n_rows, weights)
     if (weights < 0).any():
         raise InvalidParameterError(
-            "The 'sample_weight' parameter of fit must not be negative: a weight is how often its "
-            "row counts. Leave rows out that are not to count, or give them weight 0."
+            "The 'sample_weight' parameter of fit must not be negative: a weight is the number of "
+            "times that a row counts. Remove rows that must not count, or set their weight to 0."
         )
     return weights
 

@@ -1,8 +1,8 @@
-"""Where labels lie inside wide bounds, for losses whose clips and steps are parts of a range.
+"""Private estimate of the label range inside wide bounds.
 
-The number of rows is released, and then noisy histograms of labels. The cells of the first are
-public and finest near zero, so that bounds far too wide do no harm; those of the others share
-equally what was found before.
+Some losses scale clips and steps by the range. The number of rows is released, and then noisy
+histograms of labels. The cells of the first are public and finest near zero, so that very wide
+bounds do no harm; the next ones divide the previous estimate into equal cells.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ WORTH_WHILE = 0.7
 
 
 class SeenRange(NamedTuple):
-    """Between which numbers nearly all labels lie.
+    """An interval that contains nearly all labels.
 
     Parameters
     ----------
@@ -337,14 +337,14 @@ class _Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelRange:
-    """What has been released of where labels lie; public.
+    """Released estimates of the label range; public.
 
     Parameters
     ----------
     bounds : (float, float)
         To which labels are clipped.
     spread : float or None
-        Distance of their 1 and 99 % points; None where the bounds are as before.
+        Distance of their 1 and 99 % points; None if the bounds are as before.
     looked : bool
         Whether labels were counted.
     """

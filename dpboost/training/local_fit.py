@@ -1,4 +1,4 @@
-"""Fits to rows of this process, where some rows may be held out."""
+"""Fits to rows of this process, with optional held-out rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fit_local(given: GivenRows, request: FitRequest) -> FittedModel:
     Raises
     ------
     InvalidParameterError
-        For bad parameters or input, before anything is drawn or charged.
+        For invalid parameters or input, before anything is drawn or charged.
     BudgetExceededError
         If less is left of the budget than the fit is to take; nothing is drawn or charged.
 
@@ -147,7 +147,7 @@ def rows_that_stop(request: FitRequest, ledger: Ledger) -> AsideRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckedRows:
-    """Rows of this process that have been read once and found usable; private.
+    """Checked rows of this process; private.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class CheckedRows:
         As it was given.
     labels : ndarray of shape (n_rows,)
     users : ndarray of shape (n_rows,), int64, or None
-        Where users are protected.
+        If users are protected.
     """
 
     X: Any
@@ -200,7 +200,7 @@ def read_local(
 
     Privacy
     -------
-    Where users are protected, secret random assignment choose the rows of each that take part.
+    If users are protected, a secret random assignment chooses the rows of each that take part.
     """
     privacy, reading = request.privacy, request.reading
     table = read(given.X, privacy.schema, reading)

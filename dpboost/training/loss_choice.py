@@ -1,4 +1,4 @@
-"""Which loss the rows are to follow, and the released start value and row count."""
+"""Choice of the loss, and release of the start value and the row count."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ START_SHARE_OF_ONE = 40.0
 
 
 class Start(NamedTuple):
-    """What is known before the first tree; public.
+    """Start values before the first tree; public.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Start(NamedTuple):
     weighting : Weighting or None
         How rows are weighted.
     seen : SeenRows or None
-        What was released of their number; None where nothing was.
+        What was released of their number; None if nothing was.
     """
 
     loss: Loss
@@ -82,7 +82,7 @@ def choose_loss(
         return request.objective.loss(schema, label_spread=label_spread), ()
     if not schema.classes:
         raise InvalidParameterError(
-            "No class has enough rows for its label to be learned at "
+            "No class has enough rows for a private estimate of its label at "
             f"epsilon={request.privacy.epsilon:g}, delta={request.privacy.delta:g}. "
             + worded(
                 "Declare the classes, schema=Schema(classes=...), or raise 'epsilon'.",
@@ -214,14 +214,14 @@ SURE = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class SeenRows:
-    """What has been released about the rows before the first tree; public.
+    """Releases about the rows before the first tree; public.
 
     Parameters
     ----------
     n_rows : float
         Rows that take part, or the sum of their weights, at least 1.
     sizes : tuple of float
-        The same for each class, noisy; empty where it was not released.
+        The same for each class, noisy; empty if it was not released.
     noise_stddevs : tuple of float
         Standard deviation of the noise of each size.
     others : float

@@ -1,4 +1,4 @@
-"""What a model learns: an objective by name or a function, its loss, and weights of rows."""
+"""The objective of a model, by name or as a function, and weights of rows."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ SHARES = ("cross_entropy", "binary")
 
 
 class UserObjectiveWarning(PrivacyWarning):
-    """A function of the user is called with rows: that it keeps them apart is his promise."""
+    """A custom function is called with rows; the user must ensure that it does not mix rows."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Objective:
-    """What the user asks a model to learn, validated.
+    """The validated objective of a model.
 
     Parameters
     ----------
@@ -204,12 +204,12 @@ class Objective:
         return LABEL_MARGINS.get(self.name)
 
     def warn_of_function(self, n_classes: int) -> None:
-        """Warn where the user's function is called with rows of so many classes."""
+        """Warn if the user's function is called with rows of so many classes."""
         if self.name == "custom" and n_classes > 2:
             warn_user(
-                "The objective is a function that is called with rows: the guarantee holds if what "
-                "it returns for a row depends on that row alone, which was tried on public rows "
-                "and is not proved. Where you are not sure, take objective='multiclass'.",
+                "The objective is a function that is called with rows: the guarantee is valid only "
+                "if its result for a row depends on that row alone. This was tested on public rows "
+                "and is not proved. If you are not sure, use objective='multiclass'.",
                 UserObjectiveWarning,
             )
 
@@ -396,9 +396,9 @@ def _public_bound(
         declared = "label_bounds" if task == "regression" else "classes"
         raise RefusedError(
             f"The 'gradient_bound' parameter of {owner} must be a public bound of the "
-            "objective's gradient, to which it is clipped: else no row's part is bounded. "
-            f"schema=Schema({declared}=...) is enough: the bound is then the largest gradient "
-            "that the function has for such labels."
+            "objective's gradient, to which it is clipped, because a row's contribution must be "
+            f"bounded. schema=Schema({declared}=...) is enough: the bound is then the largest "
+            "gradient of the function for such labels."
         )
     scores = _score_bounds(score_bounds, owner)
     if classes is not None and len(classes) > 2:
@@ -407,7 +407,7 @@ def _public_bound(
         bound = largest_gradient(function, bounds, scores or bounds or CLASS_SCORES)
     warn_user(
         f"Gradients of the objective are clipped to {bound:g}, the largest for declared labels: "
-        "give a smaller gradient_bound where most rows have smaller ones.",
+        "pass a smaller gradient_bound if most rows have smaller ones.",
         ParameterWarning,
     )
     return bound
@@ -425,12 +425,12 @@ LARGEST_SCALE = 1e12
 
 
 class UnboundedWeightsWarning(PrivacyWarning):
-    """Weights of rows come without the public bound to which they are clipped."""
+    """Weights of rows have no public bound to clip them."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Weights:
-    """What is asked of the weights of rows and classes; public.
+    """Settings for the weights of rows and classes; public.
 
     Parameters
     ----------
@@ -481,8 +481,8 @@ class Weights:
             most = max([1.0, positive, *map(_factor, factors)])
             if of_rows:
                 warn_user(
-                    "Weights of rows come without max_weight, so that those above "
-                    f"{most:g} count as {most:g}: give a public bound of the weights, "
+                    "Weights of rows are given without max_weight, so weights above "
+                    f"{most:g} count as {most:g}: pass a public bound of the weights, "
                     "max_weight=...",
                     UnboundedWeightsWarning,
                 )

@@ -1,4 +1,4 @@
-"""What a user asks of the guarantee, and whether the noise of the trees will be wide enough."""
+"""Privacy parameters of a fit, and checks of the noise scale."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ MOST_ROWS_PER_USER = 1000
 
 
 class NotPrivateWarning(PrivacyWarning):
-    """The model gives no guarantee, by the user's choice of parameters."""
+    """The model has no guarantee, because of the user's choice of parameters."""
 
 
 class LargeEpsilonWarning(PrivacyWarning):
-    """The guarantee says almost nothing: epsilon is very large."""
+    """The guarantee is nearly meaningless, because epsilon is very large."""
 
 
 class LargeDeltaWarning(PrivacyWarning):
-    """The guarantee may fail for some row: delta is large for so many rows, by released numbers."""
+    """Delta is large for the released number of rows, so the guarantee may fail for some row."""
 
 
 class PublicSizeWarning(PrivacyWarning):
-    """The number of rows is not protected: neighbors are tables of one size."""
+    """The number of rows is not protected, because neighboring tables have equal size."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyRequest:
-    """What the user asks of the guarantee, validated.
+    """The validated privacy parameters of the user.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class PrivacyRequest:
     noise_seed : int or None
         Reproducible noise; the model is then not private.
     rows_per_user : int, optional
-        Most rows of a user that take part; the guarantee is then for all rows of a user.
+        Maximum rows of a user that take part; the guarantee is then for all rows of a user.
     part : (share, parts), optional
-        The fit is one of so many that share the budget, and may spend this share of it.
+        The fit is one of so many that share the budget, and may use this share of it.
     claim : Claim, optional
         The fit is in the records of a budget; epsilon and delta are those of the whole.
     """
@@ -171,7 +171,7 @@ class PrivacyRequest:
 
     @property
     def row_epsilon(self) -> float:
-        """About the epsilon that one row of one fit may spend, for rules and limits."""
+        """About the epsilon that one row of one fit may use, for rules and limits."""
         share = 1.0 if self.part is None else float(self.part[0])
         whole = self.epsilon if self.claim is None else self.claim.epsilon
         return whole * share / (self.rows_per_user or 1)
@@ -211,7 +211,7 @@ class PrivacyRequest:
 
     @property
     def granted(self) -> Accountant | None:
-        """Accountant of the part of a budget that a settled claim may spend, for one row."""
+        """Accountant of the part of a budget that a settled claim may use, for one row."""
         return None if self.claim is None else self.claim.accountant
 
     def accountant(self, recipe: Recipe) -> Accountant:
@@ -280,7 +280,7 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
     Warns
     -----
     NotPrivateWarning
-        Where there is no guarantee.
+        If there is no guarantee.
     LargeEpsilonWarning, PublicSizeWarning
         Where the guarantee means little, or less than by default.
     ParameterWarning
@@ -296,7 +296,7 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
 
 
 def warn_of_sum(privacy: PrivacyRequest, columns: ColumnFacts) -> None:
-    """Add what a fit may spend to what others spent on tables with the same columns.
+    """Add what a fit may use to what others spent on tables with the same columns.
 
     Those under a budget are in its records, and a fit that is one of several counts with them.
     """
@@ -334,8 +334,8 @@ def warn_of_terms(
         warn_user(
             worded(
                 f"Schema({idle}=...) has no effect on a {kind}: leave it out, or use a {meant}.",
-                f"What the schema says of the target ({idle}) has no effect on a {kind}: leave it "
-                "out, or give --task the other task.",
+                f"The declaration of the target ({idle}) in the schema has no effect on a {kind}: "
+                "remove it, or change --task.",
             ),
             ParameterWarning,
         )
@@ -346,14 +346,14 @@ def warn_of_epsilon(epsilon: Epsilon) -> None:
     if epsilon > LARGE_EPSILON and epsilon != math.inf:
         warn_user(
             f"epsilon={float(epsilon):g} gives almost no protection: one row may make an outcome "
-            f"exp({float(epsilon):g}) times as likely. Take at most {LARGE_EPSILON}; about 1 is a "
-            "strong promise.",
+            f"exp({float(epsilon):g}) times as likely. Use at most {LARGE_EPSILON}; about 1 is a "
+            "strong guarantee.",
             LargeEpsilonWarning,
         )
 
 
 def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
-    """Warn where delta would allow whole rows to be published.
+    """Warn if delta would allow a mechanism to publish whole rows.
 
     Parameters
     ----------
@@ -364,8 +364,8 @@ def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
     if used and ledger.epsilon != math.inf and ledger.delta * Fraction(n_rows) > 1:
         warn_user(
             f"delta={float(ledger.delta):g} is more than one over the released number of rows: a "
-            "mechanism that shows a whole row now and then could keep to it. Take a delta well "
-            "below one over the number of rows.",
+            "mechanism that publishes a random row would satisfy it. Use a delta well below one "
+            "over the number of rows.",
             LargeDeltaWarning,
         )
 
@@ -373,16 +373,16 @@ def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
 def warn_of_budget(
     privacy: PrivacyRequest, recipe: str, *, spent_on: PrivacyCost, needed: float
 ) -> None:
-    """Warn where noise drowns every leaf whatever the rows are, and name an epsilon that helps.
+    """Warn if noise exceeds every leaf value for any rows, and suggest an epsilon.
 
     Parameters
     ----------
     recipe : str
         Its name.
     spent_on : Fraction or inf
-        What is left for the trees.
+        Remaining budget for the trees.
     needed : float
-        The budget at which the noise of a leaf is as large as all that a leaf can say.
+        Budget at which the noise of a leaf equals the range of leaf values.
     """
     times = needed / float(spent_on)
     if times > 1:
@@ -400,14 +400,14 @@ def warn_of_budget(
 
 
 def warn_if_not_private(epsilon: Epsilon, *, seeded: bool) -> bool:
-    """Say it when the user's parameters give no guarantee; return whether they give one."""
+    """Warn if the user's parameters give no guarantee; return whether they give one."""
     if seeded:
         reason, cure = (
-            "noise_seed lets anyone who knows it subtract the noise",
-            "Leave noise_seed out",
+            "anyone who knows noise_seed can subtract the noise",
+            "Omit noise_seed",
         )
     elif epsilon == math.inf:
-        reason, cure = "epsilon is infinite, so there is no noise", "Give a finite epsilon"
+        reason, cure = "epsilon is infinite, so there is no noise", "Pass a finite epsilon"
     else:
         return True
     warn_user(f"This model is not private: {reason}. {cure}.", NotPrivateWarning)
@@ -429,7 +429,7 @@ def check_noise(
     *,
     owner: str,
 ) -> None:
-    """Raise where some release of the trees would need less noise than can be accounted for.
+    """Raise if some release of the trees would need less noise than can be accounted for.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ LEAST_BINS_TO_ZOOM = 16
 
 
 class HasTable(Protocol):
-    """The state of a site of rows that have a table."""
+    """Private rows with a table."""
 
     @property
     def table(self) -> Table | None:
@@ -60,7 +60,7 @@ class HasTable(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FineCounts:
-    """Rows in every fine cell of some features; missing values are in none.
+    """Counts of rows in every fine cell of some features, without missing values.
 
     The cells are those of the kernel that bins the rows later.
 
@@ -78,12 +78,12 @@ class FineCounts:
 
     @property
     def unit(self) -> float:
-        """Worth of one unit in rows."""
+        """Value of one unit in rows."""
         return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
         return (len(self.fine), N_CELLS)
 
     def evaluate(self, rows: HasTable) -> NDArray[np.int64]:
@@ -115,7 +115,7 @@ class FineCounts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleasedBins:
-    """Bins, and what their histograms have released; public.
+    """Bins and their released histograms; public.
 
     Parameters
     ----------

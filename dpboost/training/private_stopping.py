@@ -1,7 +1,7 @@
-"""Early stopping by private rows that were held out: noisy sums after every eighth of the rounds.
+"""Early stopping by private held-out rows: noisy sums after every eighth of the rounds.
 
-Rows held out enter no release of the training, and the training rows none of these, so that the
-two are charged side by side; ``docs/proofs/early-stopping.md`` has the proof.
+Held-out rows take part in no release of the training, and training rows in none of these releases,
+so the two are charged in parallel. Proof: ``docs/proofs/early-stopping.md``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ABSOLUTE = ("regression_l1", "mape", "huber", "fair")
 
 
 def check_stopping(request: FitRequest) -> None:
-    """Raise where rows that are held out cannot evaluate what is trained.
+    """Raise if rows that are held out cannot evaluate what is trained.
 
     Raises
     ------
@@ -63,9 +63,9 @@ def check_stopping(request: FitRequest) -> None:
     for name, there in given.items():
         if there:
             raise InvalidParameterError(
-                f"Early stopping by the 'holdout' of {request.owner}.fit does not go with "
-                f"{name}: all held-out rows have equal weight in the loss. Leave one of the two "
-                "out, or pass public rows as eval_set."
+                f"Early stopping by the 'holdout' of {request.owner}.fit does not support "
+                f"{name}: all held-out rows have equal weight in the loss. Omit one of the two, "
+                "or pass public rows as eval_set."
             )
 
 
@@ -106,7 +106,7 @@ def loss_of_rows(
 
 @dataclass(kw_only=True, eq=False)
 class StoppingRows:
-    """Rows held out that may end training; looks on beside the callbacks of a fit.
+    """Held-out rows that may end training; a callback of the fit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is not declared: assumed public, or learned with a declared share of the budget."""
+"""Undeclared metadata: assumed public, or estimated with a fraction of the budget."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ COMMON_BOUND_SCALE = 1e-3
 
 
 class UndeclaredWarning(UserWarning):
-    """Part of the budget goes into learning what a ``Schema`` could have declared."""
+    """Part of the budget is used to estimate metadata that a ``Schema`` could declare."""
 
 
 class AssumedPublicWarning(PrivacyWarning):
-    """Something that comes from the rows is published because it is assumed to be public."""
+    """Metadata of the rows is published because it is assumed to be public."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompletedSchema:
-    """A complete schema, and where each part of it comes from.
+    """A complete schema, and the origin of each part.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def with_types(
 
 
 def _capacity_after(steps: dict[str, str], ledger: Ledger) -> PrivacyCost:
-    """Return what the fit may spend once stability histograms have taken their part of delta."""
+    """Return what the fit may use once stability histograms have taken their part of delta."""
     n_histograms = sum(name in steps for name in ("classes", "categories"))
     left = ledger.delta - n_histograms * ledger.histogram_delta
     return ledger.accountant.capacity(ledger.epsilon, left)
@@ -266,7 +266,7 @@ def _numeric_columns(
 def _category_tally(
     schema: ResolvedSchema, columns: ColumnFacts, nominal: frozenset[int]
 ) -> CategoryTally:
-    """Return the question for the nominal columns whose categories are not known."""
+    """Return the query for the nominal columns whose categories are not known."""
     known = schema.categories
     return CategoryTally(
         listed=tuple(position for position in sorted(columns.categorical) if position not in known),
@@ -356,31 +356,31 @@ def check_learnable(
 
 
 def _some(values: Sequence[Any]) -> str:
-    """List public values, the first ones of many."""
+    """List public values, only the first ones if there are many."""
     more = len(values) - MOST_NAMED
     shown = ", ".join(map(repr, values[:MOST_NAMED]))
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _warn_of_classes(classes: Sequence[Any]) -> None:
-    """Say which labels are published."""
+    """Warn that the labels are published."""
     warn_user(
         f"The set of class labels is taken as public and is part of the model: {_some(classes)}. "
         + worded(
-            "Declare it, schema=Schema(classes=...), or have it learned with part of the budget: "
+            "Declare it, schema=Schema(classes=...), or estimate it with part of the budget: "
             "leave 'classes' out of assume_public.",
-            "Declare it, the values of the target in the schema.",
+            "Declare it as values of the target in the schema.",
         ),
         AssumedPublicWarning,
     )
 
 
 def _warn_of_lists(names: Sequence[str]) -> None:
-    """Say whose lists of categories are published."""
+    """Warn that lists of categories are published."""
     warn_user(
         f"The categories that the column types of {_some(names)} list are taken as public and are "
         "part of the model, because assume_public names 'categories'. Declare them, "
-        "schema=Schema(categories=...), or have them learned with part of the budget: leave "
+        "schema=Schema(categories=...), or estimate them with part of the budget: leave "
         "'categories' out of assume_public.",
         AssumedPublicWarning,
     )
@@ -403,7 +403,7 @@ def _columns_asked(
 
 
 def _warn(steps: dict[str, str], asked: dict[str, str]) -> None:
-    """Say once what was learned, of which columns, and what would have saved its budget."""
+    """Warn once about estimated metadata, and which declarations would save the budget."""
     if steps:
         arguments = {name: name for name in steps} | {"common_bound": "bounds"}
         names = sorted({arguments[name] for name in steps})
@@ -411,8 +411,8 @@ def _warn(steps: dict[str, str], asked: dict[str, str]) -> None:
             f"{words} ({asked[name]})" if name in asked else words for name, words in steps.items()
         ]
         warn_user(
-            f"One tenth of the privacy budget went into learning {', '.join(learned)}. "
-            f"Declare what is public knowledge in the schema to save it: {', '.join(names)}.",
+            f"One tenth of the privacy budget was used to estimate {', '.join(learned)}. "
+            f"Declare public metadata in the schema to save it: {', '.join(names)}.",
             UndeclaredWarning,
         )
 

@@ -1,9 +1,8 @@
-"""Warnings of what a fit has released: before its trees, and after them.
+"""Warnings about released values, before and after training.
 
-Declared classes *are* what is public about labels, so the labels of the rows are not compared with
-them: anyone who declares classes keeps to himself which of them occur. Of a range that does not fit
-the rows everything is clipped to its ends, and whether that is so is private as well. The warnings
-here depend only on numbers that the fit has released in any case: sizes of classes, histograms of
+The labels are not compared with declared classes, because the set of occurring classes is private.
+Values outside a declared range are clipped, and whether this happens is private as well. The
+warnings depend only on numbers that the fit releases in any case: sizes of classes, histograms of
 bins, names of categories, the mean of the labels.
 """
 
@@ -61,7 +60,7 @@ NEAR = 0.1
 
 
 def warn_of_labels(seen: SeenRows, classes: Sequence[Any], *, declared: bool) -> None:
-    """Warn where rows take no part, and where a declared class seems to have no rows.
+    """Warn if rows take no part, and where a declared class seems to have no rows.
 
     Parameters
     ----------
@@ -77,8 +76,8 @@ def warn_of_labels(seen: SeenRows, classes: Sequence[Any], *, declared: bool) ->
         cure = cure if declared else "declare them"
         where = worded("schema=Schema(classes=...)", "the values of the target in the schema")
         warn_user(
-            f"Rows with other labels than {listed(classes)} take no part, and the released "
-            f"numbers say that there are some: more than {SURE:g} standard deviations of their "
+            f"Rows with labels other than {listed(classes)} take no part. According to released "
+            f"numbers there are such rows, by more than {SURE:g} standard deviations of the "
             f"noise. If these are not all classes, {cure}: {where}.",
             ParameterWarning,
         )
@@ -132,7 +131,7 @@ def warn_of_settings(facts: PublicFacts, recipe: Recipe) -> None:
     warn_user(
         f"Settings that cost accuracy under privacy: {settings}, because "
         f"{' and '.join(reasons)}. For this budget and number of rows the recipe "
-        f"{recipe.name!r} takes {rules}: leave out what comes from a model without noise.",
+        f"{recipe.name!r} uses {rules}: omit settings from a model without noise.",
         ParameterWarning,
     )
 
@@ -149,7 +148,7 @@ def warn_before_trees(
     Parameters
     ----------
     seen : SeenRows or None
-        None where nothing was released yet.
+        None if nothing was released yet.
     classes : sequence
         Public, in their order; empty in a regression.
     """
@@ -244,7 +243,7 @@ def warn_of_declared(
         By the user.
     completed : CompletedSchema
     seen : SeenRows or None
-        None where nothing was released of the rows.
+        None if nothing was released of the rows.
     weighted : bool
         Whether the released number of rows counts weights of theirs.
 
@@ -284,11 +283,10 @@ def _lines(
         ]
         if at:
             yield (
-                f"Most values of {_first(at)} lie at an end of the declared range, or beyond it, "
+                f"Most values of {_first(at)} are at an end of the declared range, or beyond it, "
                 "where they are clipped. Correct the ranges by the codebook: "
                 + worded("schema=Schema(bounds=...), or ", "")
-                + "lower and upper in the data dictionary; leave them as they are if the values "
-                "really lie there."
+                + "lower and upper in the data dictionary; keep them if these values are correct."
             )
     empty = [
         repr(names[position])
@@ -297,7 +295,7 @@ def _lines(
     ]
     if empty:
         yield (
-            f"No value of {_first(empty)} has enough rows to be learned, so that all of them "
+            f"No value of {_first(empty)} has enough rows to be estimated, so all values "
             'count as "other". Declare the values'
             + worded(", schema=Schema(categories=...), or", " in the data dictionary, or")
             + " leave the columns out."
@@ -305,7 +303,7 @@ def _lines(
     bounds = declared.label_bounds
     if bounds is not None and seen is not None and _start_at_an_end(bounds, completed, seen, loss):
         yield (
-            f"The mean of the labels lies at an end of the label bounds {bounds[0]:g} to "
+            f"The mean of the labels is at an end of the label bounds {bounds[0]:g} to "
             f"{bounds[1]:g}; labels beyond them are clipped. Correct them by the codebook: "
             + worded("schema=Schema(label_bounds=...), or ", "")
             + "lower and upper of the target in the data dictionary."
@@ -381,7 +379,7 @@ def expected_of(seen: SeenRows | None, classes: Sequence[Any], *, weighted: bool
     Parameters
     ----------
     seen : SeenRows or None
-        Released; None where nothing was released yet.
+        Released; None if nothing was released yet.
     classes : sequence
         Public, in the order of the released sizes; empty in a regression.
     weighted : bool
@@ -394,7 +392,7 @@ def expected_of(seen: SeenRows | None, classes: Sequence[Any], *, weighted: bool
     if seen is None or weighted:
         return []
     lines = []
-    # Where rows take no part, their labels are to be mended first.
+    # If rows take no part, their labels must be corrected first.
     if seen.n_rows < ENOUGH_ROWS and not seen.some_take_no_part:
         lines.append(
             f"Few rows: about {_about(seen.n_rows)} by the released count, less than "
@@ -424,9 +422,9 @@ def empty_classes(seen: SeenRows | None, declared: Sequence[Any]) -> list[str]:
     Parameters
     ----------
     seen : SeenRows or None
-        Released; None where nothing was released yet.
+        Released; None if nothing was released yet.
     declared : sequence
-        Declared classes, in the order of the sizes; empty where none are.
+        Declared classes, in the order of the sizes; empty if none are.
     """
     positions = [] if seen is None else [k for k in seen.empty_classes if k < len(declared)]
     if seen is None or not positions:

@@ -1,4 +1,4 @@
-"""What is asked of a fit, what its inputs show in public, and where scores of rows begin."""
+"""The request of a fit, the public metadata of its inputs, and the initial scores."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from dpboost.training.public_schema import CompletedSchema, check_learnable, com
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Continuation:
-    """What a fit goes on from; public.
+    """The model that a fit continues; public.
 
     Parameters
     ----------
@@ -153,18 +153,18 @@ class Continuation:
                 )
 
     def warn_if_not_private(self) -> None:
-        """Warn where the model to be continued takes the guarantee away."""
+        """Warn if the model to be continued takes the guarantee away."""
         if not self.adds_up:
             return
         if self.report is None:
             reason, cure = (
                 "it continues a model without a privacy report, whose trees may show any row",
-                "Continue a model of dpboost. If it was trained on public rows alone, state so: "
+                "Continue a model of dpboost. If it was trained on public rows only, state it: "
                 "assume_public=('column_types', 'classes', 'init_model')",
             )
         elif not self.report.private:
             reason = f"the model that it continues is not: {'; '.join(self.report.reasons)}"
-            cure = "Continue a private one"
+            cure = "Continue a private model"
         else:
             return
         warn_user(f"This model is not private: {reason}. {cure}.", NotPrivateWarning)
@@ -178,7 +178,7 @@ class Continuation:
 
 
 class TrainingCallback(Protocol):
-    """Looks on while a model is trained: public rows, released rounds, and callbacks."""
+    """Callback during training: public rows, released rounds, and user callbacks."""
 
     @property
     def facts(self) -> dict[str, bool | int | float | str]:
@@ -193,7 +193,7 @@ class TrainingCallback(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitRequest:
-    """What the user asks of a fit.
+    """The request of a fit.
 
     Parameters
     ----------
@@ -296,8 +296,8 @@ class FitRequest:
             if given:
                 raise InvalidParameterError(
                     f"The {name!r} parameter of {self.owner} has no meaning for recipe="
-                    f"{recipe.name!r}, whose constants are those of the squared and the logistic "
-                    "loss without weights. Use recipe='best', or leave it out."
+                    f"{recipe.name!r}, whose constants are for the squared and the logistic loss "
+                    "without weights. Use recipe='best', or omit it."
                 )
 
     def check_classes(self, classes: Sequence[Any], extras: RowExtras) -> None:
@@ -344,7 +344,7 @@ class FitRequest:
         return min(Fraction(1), Fraction(needed) / Fraction(whole))
 
     def check_epsilon(self, n_features: int) -> None:
-        """Raise where a release would get too little to be drawn exactly."""
+        """Raise if a release would get too little to be drawn exactly."""
         privacy, least = self.privacy, self.least_epsilon(n_features)
         if privacy.row_epsilon < least:
             what = "recipe and depth" if self.recipe.single else "recipe, depth and number of trees"
@@ -459,7 +459,7 @@ class FitRequest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Inputs:
-    """What the inputs of a fit show in public.
+    """Public metadata of the inputs of a fit.
 
     Parameters
     ----------

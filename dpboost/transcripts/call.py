@@ -1,6 +1,6 @@
 """The public side of a call: its arguments, and blank rows of the same form as its private ones.
 
-A replay calls the same function again. Where rows stood it gets rows that say nothing: the same
+A replay calls the same function again. It replaces the rows with rows without information: the same
 columns and types, all cells missing or zero, each public class once.
 """
 
@@ -28,7 +28,7 @@ from dpboost.schema import Schema
 
 
 class UnrecordableError(InvalidParameterError):
-    """A call cannot be replayed without objects that a transcript does not hold."""
+    """A call cannot be replayed, because it needs objects that a transcript does not contain."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +207,7 @@ class _OneBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelForm:
-    """What is public of labels.
+    """Public metadata of labels.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ class LabelForm:
 
 @dataclass(frozen=True, kw_only=True)
 class NumbersForm:
-    """What is public of weights, initial scores and ids of users: that they are there.
+    """Public metadata of weights, initial scores and user ids: that they are given.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class NumbersForm:
 
     @classmethod
     def of(cls, values: Any, kind: str) -> NumbersForm | None:
-        """Return the form of an argument, None where it is not given."""
+        """Return the form of an argument, None if it is not given."""
         if values is None:
             return None
         shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
@@ -263,7 +263,7 @@ class NumbersForm:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupForm:
-    """What is public of the groups of rows: their names.
+    """Public metadata of the groups of rows: their names.
 
     Parameters
     ----------

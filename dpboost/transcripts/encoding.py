@@ -1,4 +1,4 @@
-"""Public values as JSON and arrays, read without executing anything of them."""
+"""Encoding of public values as JSON and arrays; decoding executes no code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpboost.transcripts.call import Call, GroupForm, LabelForm, NumbersForm, Ta
 
 
 class ModelText:
-    """A model among the public arguments, as its text.
+    """A model in the public arguments, as its text.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class ModelText:
 
 
 class DatasetParts:
-    """A ``Dataset`` among the public arguments, as what it is made of.
+    """A ``Dataset`` in the public arguments, as its parts.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class DatasetParts:
 
 
 class MissingObject:
-    """Code or another object that a file does not hold, by its name.
+    """Code or another object that a file does not contain, by its name.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ _FORMS: dict[str, type] = {
 
 
 class Encoder:
-    """Turns public values into JSON; arrays are kept beside it."""
+    """Convert public values to JSON; arrays are stored separately."""
 
     def __init__(self) -> None:
         self.arrays: list[Any] = []
@@ -194,7 +194,7 @@ def _name_of(value: Any) -> str:
 
 
 class Decoder:
-    """Turns JSON into public values."""
+    """Convert JSON to public values."""
 
     def __init__(
         self, members: Mapping[str, bytes], nested: Callable[[bytes], Any] | None = None

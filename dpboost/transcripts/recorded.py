@@ -1,4 +1,4 @@
-"""Functions whose calls are recorded, with rows as a data dictionary declares them."""
+"""Decorator that records calls, with rows as declared by a data dictionary."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ _MOST_BYTES = 1 << 32
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Transcript:
-    """The public arguments of a call, and all that it released.
+    """The public arguments of a call, and all of its releases.
 
-    With a transcript, :func:`dpboost.replay` makes the same model again, without a row.
+    With a transcript, :func:`dpboost.replay` reproduces the model without rows.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Transcript:
     ledgers : tuple of tuple of Step
         Every release of each ledger: the line of the ledger, and the outcome.
     reasons : tuple of str
-        Why the guarantee does not hold; empty where it does.
+        Why the guarantee does not hold; empty if it does.
     build : str
         Version of the library that recorded it.
     build_sha256 : str
@@ -60,7 +60,7 @@ class Transcript:
     A transcript is made of public arguments and released outcomes: it is covered by the guarantee
     of the call, and may be shared with anyone who may see the model. It holds no key, no secret
     seed and no random assignment of a row. Evaluation sets and earlier models are public arguments
-    and are part of it. ``private`` is False where the call was not private.
+    and are part of it. ``private`` is False if the call was not private.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Trees: what a released tree is, and how one is grown through the gate."""
+"""Trees: released trees, and growing trees."""

@@ -1,4 +1,4 @@
-"""Where features' cells and candidates lie in flat arrays, and memory that fits use again."""
+"""The layout of cells and candidates in flat arrays, and reusable memory."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _LARGE = 1 << 20
 
 
 class _Lease:
-    """What all views of a lent array keep alive."""
+    """The owner of a lent array, which its views keep alive."""
 
     __slots__ = ("__array_interface__", "__weakref__", "buffer")
 
@@ -97,7 +97,7 @@ class _Lease:
 
 
 class Workspace:
-    """Lends arrays, and lends their memory again once the last view of an array is gone.
+    """Lend arrays, and reuse the memory of an array without views.
 
     Privacy
     -------

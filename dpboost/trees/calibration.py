@@ -1,4 +1,4 @@
-"""What makes intervals and sets of the predictions of a released model."""
+"""Calibration of prediction intervals and sets of a released model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENDS = ("intervals from", "intervals to")
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """What makes sets and intervals of predictions; public.
+    """The calibration of prediction sets and intervals; public.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Calibration:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Calibration | None:
-        """Return the calibration that facts of a report tell, None where they tell none."""
+        """Return the calibration that facts of a report tell, None if they tell none."""
         if "conformal threshold" not in facts:
             return None
         return cls(

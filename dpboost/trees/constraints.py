@@ -1,4 +1,4 @@
-"""What a model may not do: directions of features, and features that may not meet in a tree."""
+"""Monotone constraints and interaction constraints."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _DIRECTIONS = "-1, 0 and 1"
 
 @dataclass(frozen=True, kw_only=True)
 class Constraints:
-    """Constraints by the position of a column.
+    """Constraints by column index.
 
     Parameters
     ----------
     monotone : tuple of {-1, 0, 1}
-        Direction of each feature, empty where none has one.
+        Direction of each feature, empty if none has one.
     groups : tuple of tuple of int, or None
         Features that may meet in a tree; a feature of no group takes no part, as in LightGBM.
-        None where all may meet.
+        None if all may meet.
     """
 
     monotone: tuple[int, ...] = ()
@@ -70,12 +70,12 @@ class Constraints:
 
     @property
     def monotone_text(self) -> str | None:
-        """The directions as LightGBM writes them, None where there are none."""
+        """The directions as LightGBM writes them, None if there are none."""
         return ",".join(map(str, self.monotone)) or None
 
     @property
     def interaction_text(self) -> str | None:
-        """The groups as LightGBM writes them, None where all features may meet."""
+        """The groups as LightGBM writes them, None if all features may meet."""
         if self.groups is None:
             return None
         return ",".join(f"[{','.join(map(str, group))}]" for group in self.groups)
@@ -107,7 +107,7 @@ def _monotone(value: Any, names: Sequence[str], owner: str) -> tuple[int, ...]:
 
 
 def _groups(value: Any, names: Sequence[str], owner: str) -> tuple[tuple[int, ...], ...] | None:
-    """Return the groups of features that may meet, None where all may."""
+    """Return the groups of features that may meet, None if all may."""
     parameter = "interaction_constraints"
     must = "a list of lists of columns, like [[0, 1], [2]]"
     given = value

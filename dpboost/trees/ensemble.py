@@ -1,4 +1,4 @@
-"""A trained ensemble: released trees, the public bins they speak of, and the report."""
+"""A trained ensemble: released trees, public bins, and the report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpboost.trees.tree import Tree
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ensemble:
-    """Everything that leaves training.
+    """The result of training.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Ensemble:
     report : dict
         ``PrivacyReport.to_dict()``: released and public values only.
     n_rows : float, optional
-        Released number of rows, or of their weights; None where the recipe releases none.
+        Released number of rows, or of their weights; None if the recipe releases none.
     masses : dict of int to ndarray of shape (n_bins + 1,)
         Released rows in each bin of the features whose bins were released, missing last.
     released : tuple of Tree

@@ -16,7 +16,7 @@ from dpboost.trees.split_candidates import MULTIWAY
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleasedTree:
-    """One tree as people read it: a split into many branches is one node.
+    """A readable tree: a split into several branches is one node.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Released trees in flat arrays, as the prediction kernel reads them."""
+"""Released trees in flat arrays for the prediction kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BINS_AT_ONCE = 1 << 26
 
 
 class Forest:
-    """Trees one behind the other, growing by amortized doubling."""
+    """Concatenated trees with amortized growth."""
 
     def __init__(self) -> None:
         self._feature = np.empty(64, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Scores of split candidates, and what one row can change in them.
+"""Scores of split candidates, and their sensitivity.
 
 Proof: docs/proofs/gain-choice.md.
 """

@@ -1,4 +1,4 @@
-"""A tree while it grows: released splits and the numbers of nodes, and no row."""
+"""A growing tree: released splits and node indices, without rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Splits:
 
 
 class GrowingTree:
-    """Nodes and splits in the order in which they came.
+    """Nodes and splits in the order of their creation.
 
     Node 0 is the root; the children of a split get the next numbers, branch by branch.
     """

@@ -1,4 +1,4 @@
-"""Random partitions: trees whose splits are public, reachable by look-up tables."""
+"""Random partitions: trees with public splits and look-up tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORDERED_CATEGORIES = 3
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Partition:
-    """A public tree over a few features, and the table that finds the leaf of a row.
+    """A public tree over a few features, and the look-up table of its leaves.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Partition:
 
     Privacy
     -------
-    Made of public randomness, public bins and released values; it looks at no row.
+    Made of public randomness, public bins and released values; it reads no rows.
     """
 
     features: NDArray[np.int32]
@@ -53,7 +53,7 @@ class Partition:
 
 @dataclass(kw_only=True, eq=False)
 class PartitionGrid:
-    """The public bins as random partitions see them.
+    """The public bins for random partitions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Trees that hold a table of values over the bins of one or two features, or nothing."""
+"""Trees that represent a table of values over the bins of at most two features."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def constant_tree() -> Tree:
 
 
 class _Writer:
-    """Nodes and leaves in the order in which they come; parents before their children."""
+    """Nodes and leaves in order of creation; parents before their children."""
 
     def __init__(self) -> None:
         self._feature: list[int] = []

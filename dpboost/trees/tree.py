@@ -14,7 +14,7 @@ SET_WORDS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class LeafNoise:
-    """How the noise of released sums comes into the leaves of a tree; all of it public.
+    """The effect of the noise of released sums on the leaves of a tree; public.
 
     A leaf of gradient sum ``G`` and hessian sum ``H`` has the step ``-w G / h`` with
     ``h = max(H, 0) + lambda``. Its weight ``w = tau**2 / (tau**2 + (s / h)**2)`` shrinks it by the
@@ -60,7 +60,7 @@ class LeafNoise:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tree:
-    """One binary tree over binned features, made of released values and public choices only.
+    """A binary tree over binned features, from released values and public choices only.
 
     A row goes left at a node when its bin of the node's feature is in the node's set of bins.
 
@@ -76,7 +76,7 @@ class Tree:
     leaf_value : ndarray of shape (n_leaves,), int64
         Released outputs, learning rate included, in units of the ensemble's grid.
     leaf_count : ndarray of shape (n_leaves,), int64, or None
-        Released weights of the leaves in proportion to their rows; None where the recipe
+        Released weights of the leaves in proportion to their rows; None if the recipe
         releases none.
     split_gain : ndarray of shape (n_nodes,), float64, or None
         What released numbers show of the gain of each split, less what noise alone would show:

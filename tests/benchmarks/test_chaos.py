@@ -50,7 +50,7 @@ def test_who_is_killed_half_way_goes_on(alone, tmp_path, name):
     assert _trees(fit.model) == _trees(alone.model)
     assert fit.charged() == alone.charged()
     if name == "coordinator":
-        assert "goes on after" in fit.log("coordinator")
+        assert "resumes after" in fit.log("coordinator")
 
 
 def test_a_second_process_with_the_same_folder_is_refused(tmp_path):

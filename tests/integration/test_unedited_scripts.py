@@ -485,5 +485,5 @@ def test_a_typical_script_prints_four_warnings_at_most():
         cross_val_score(dpboost.LGBMClassifier(**quiet), X, y, cv=5)
     texts = [str(each.message) for each in caught]
     assert len(texts) <= 4
-    assert any("epsilon adds up to" in text for text in texts)
+    assert any("the fits so far add up to" in text for text in texts)
     assert any("5 fits of epsilon=1 add up to as much as 5" in text for text in texts)

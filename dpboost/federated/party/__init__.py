@@ -1,1 +1,1 @@
-"""A data holder: its rows, its own record of charges, its answers."""
+"""A data holder: its rows, its record of charges, and its messages."""

@@ -1,4 +1,4 @@
-"""A data holder: its rows, its own ledger, and its side of a session."""
+"""A data holder: its rows, its ledger, and its side of a session."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ class OwnRows:
 
 
 class _NoRows(Table):
-    """The table of a party that has the columns and no row."""
+    """A table with the columns of a party and no rows."""
 
     def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Go through no cells."""
@@ -346,7 +346,7 @@ def read_labels(y: Any, agreement: Agreement) -> NDArray[Any]:
 
 
 def start_scores(table: Table, agreement: Agreement) -> NDArray[np.float64] | None:
-    """Predict rows by the model that the agreement continues; None where there is none.
+    """Predict rows by the model that the agreement continues; None if there is none.
 
     Privacy
     -------

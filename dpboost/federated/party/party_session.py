@@ -1,11 +1,10 @@
 """A party's side of a session: it adds its share of the noise and a mask to its own sums.
 
-What it sends is on disk before it leaves, and sent again as it was. Two files in a folder for each
-agreement: ``session.log`` has the secrets of the session, and of each message what was sent and
-replied; ``charges.txt`` has a plain line for each charge, which needs neither rows nor this library
-to be read. Noise is drawn once: words that are on disk are the only ones that are ever sent for
-their step, and others are drawn again from the system's secret source. So a folder that was
-restored as it was earlier gives independent noise.
+Every message is on disk before it is sent, and is resent unchanged. A folder has two files for each
+agreement: ``session.log`` contains the secrets of the session and all messages and replies;
+``charges.txt`` contains one text line for each charge, readable without rows or this library. Noise
+is drawn once: only the words on disk are ever sent for their step, and others are drawn again from
+the system's secret source. A folder that is restored from a backup thus gives independent noise.
 """
 
 from __future__ import annotations
@@ -269,7 +268,7 @@ class PartySession(Session):
 
 
 class SessionRecord:
-    """The record of a session of one party; in this process alone without a folder.
+    """The record of a session of one party; only in memory without a folder.
 
     Proof: docs/proofs/noise-shares.md.
     """

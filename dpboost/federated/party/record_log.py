@@ -1,4 +1,4 @@
-"""A file of records that only grows, each of them on disk before its writer goes on."""
+"""An append-only file of records, each of which is on disk before its writer continues."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ _HEAD_BYTES = _HEAD.size + _CHECK.size
 class RecordLog:
     """Records of bytes in the order in which they were written.
 
-    A process that is killed while it writes leaves the beginning of a record. That one was not
-    used by anyone, and is taken off. Anything else that does not fit is damage, which may have
-    cost records that were used: it is an error.
+    A process that is killed during a write leaves an incomplete record. It was never used, and is
+    removed. Any other mismatch is damage that may have lost used records, and raises an error.
     """
 
     def __init__(self, path: Path) -> None:

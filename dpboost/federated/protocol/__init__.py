@@ -1,1 +1,1 @@
-"""What coordinator and parties agree on and send."""
+"""Agreements and messages of the coordinator and the parties."""

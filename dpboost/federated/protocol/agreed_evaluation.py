@@ -1,6 +1,6 @@
-"""What an agreement says of an evaluation: its recipe is ``"evaluation"``, its terms are in hyper.
+"""Agreements on an evaluation: the recipe is ``"evaluation"``, the terms are in ``hyper``.
 
-The model is a text that all parties have: each predicts its own rows by it.
+All parties have the model text, and each predicts its rows.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _OWNER = "an evaluation over parties"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AgreedEvaluation:
-    """The model of an agreement, or that of each fold, and what is asked of it.
+    """The model of an agreement, or that of each fold, and the requested metrics.
 
-    Groups are named values of a column, given by its position, and all other rows; or the folds.
+    Groups are named values of a column, given by its index, and all other rows; or the folds.
     """
 
     models: tuple[SavedRegressor, ...]

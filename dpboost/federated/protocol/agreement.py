@@ -1,4 +1,4 @@
-"""What all parties and the coordinator agree upon before the first number is computed."""
+"""Agreements: the public terms of a session for all parties and the coordinator."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ OBJECTIVE_PARAMETERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class AgreedFolds:
-    """A cross-validation, which has a fit for each fold and one evaluation.
+    """A cross-validation: one fit for each fold and one evaluation.
 
-    Each party deals its rows to folds once, by secret random assignment of its own. A row takes
-    part in all fits but that of its fold, and is evaluated by the model of that one: what it may
-    cost in all of them is the budget of the agreement, of which each has a part. ``part`` is what
-    the terms of one are about: the fit without the rows of this fold, or with ``n_folds`` the
-    evaluation. It is None in the agreement, which is on all of them.
+    Each party assigns its rows to folds once, by a secret random draw. A row takes part in all fits
+    except that of its fold, and the model of that fold is evaluated on it. All of them together
+    use the budget of the agreement, and each has a fraction. ``part`` is the subject of the terms
+    of one: the fit without the rows of this fold, or the evaluation if it equals ``n_folds``. It is
+    None in the agreement, which covers all of them.
     """
 
     n_folds: int
@@ -95,7 +95,7 @@ class AgreedFolds:
 
     @property
     def share(self) -> tuple[Fraction, int]:
-        """Part of the budget that the part may spend, and the number of the fits."""
+        """Part of the budget that the part may use, and the number of the fits."""
         share = METRIC_SHARE if self.is_evaluation else (1 - METRIC_SHARE) / (self.n_folds - 1)
         return share, self.n_folds
 
@@ -278,7 +278,7 @@ class Agreement:
             self.continuation.check_unit(self.neighbors, self.rows_of_user, owner)
 
     def _checked_threshold(self, owner: str) -> int | None:
-        """Return as many parties as open a mask, or None where none is ever opened."""
+        """Return as many parties as open a mask, or None if none is ever opened."""
         if not self.dropouts:
             if self.threshold is not None:
                 raise refuse("threshold", owner, "None without 'dropouts'", self.threshold)
@@ -306,7 +306,7 @@ class Agreement:
 
     @property
     def rows_of_user(self) -> int | None:
-        """Most rows of a person at all parties together; None where rows are protected."""
+        """Maximum rows of a person at all parties together; None if rows are protected."""
         each = self.rows_per_user
         return None if each is None else each * self.parties_per_user
 

@@ -1,4 +1,4 @@
-"""The coordinator's side: it adds the words of all parties modulo 2^64, and has no rows."""
+"""The coordinator's side: adds the words of all parties modulo 2^64, without rows."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from dpboost.privacy.remote import Draw
 class CoordinatorSession(Session):
     """The coordinator's side of a session.
 
-    It runs the same fit as the parties without any row: so it knows the terms of each step, names
-    the one at which a party differs, and has the model in the end.
+    It runs the same fit as the parties, without rows. Therefore it knows the terms of each step,
+    names the step at which a party differs, and has the model in the end.
     """
 
     def __init__(self, agreement: Agreement, hub: Hub, *, timeout: float = 600.0) -> None:
@@ -180,7 +180,7 @@ class CoordinatorSession(Session):
         return self._reply(key, m.AllOutcomes, stacked)
 
     def _check_digests(self, found: dict[int, Any], digest: bytes, drawn: Drawn) -> None:
-        """Raise where a party is at another step; its mask would not come off anyway."""
+        """Raise if a party is at another step; its mask would not come off anyway."""
         others = [index for index, one in found.items() if one.digest != digest]
         if others:
             labels = ", ".join(dict.fromkeys(repr(entry.label) for entry, _ in drawn))

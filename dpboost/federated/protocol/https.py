@@ -1,8 +1,8 @@
-"""A session over HTTPS: parties connect to the coordinator, and open no port themselves.
+"""A session over HTTPS: parties connect to the coordinator and open no port.
 
-Both sides show a certificate that one authority of theirs has signed. Parties accept the
-coordinator that the agreement names and no one else; the coordinator accepts messages of a party
-from the certificate alone with which that party has signed its hello.
+Both sides present a certificate that a common authority has signed. Parties accept only the
+coordinator that the agreement names; the coordinator accepts messages of a party only with the
+certificate that the party's hello names.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _within(seconds: float, connection: Any) -> Iterator[None]:
 
 
 class HubServer:
-    """Lets parties reach a hub by HTTPS; port 0 takes a free one.
+    """HTTPS server of a hub; port 0 selects a free port.
 
     Privacy
     -------
@@ -171,7 +171,7 @@ class HubServer:
 
 
 class _TlsServer(ThreadingHTTPServer):
-    """Shakes hands in the thread of the connection: a slow client keeps no one waiting."""
+    """Server with the TLS handshake in the connection's thread, so slow clients block no one."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -297,10 +297,10 @@ def _name_of(certificate: Any) -> str:
 
 
 class HttpsLink:
-    """A party's way to the coordinator, ``"host:port"``: it connects, and waits for replies.
+    """A party's connection to the coordinator, ``"host:port"``.
 
-    For ``timeout`` seconds it goes on trying while the coordinator does not answer: it may be
-    starting again.
+    It retries for ``timeout`` seconds while the coordinator does not answer, since it may be
+    restarting.
     """
 
     def __init__(
@@ -389,7 +389,7 @@ class HttpsLink:
 
 
 class _Connection(http.client.HTTPSConnection):
-    """A connection to whom the agreement names, through a proxy where there is one."""
+    """A connection to the coordinator of the agreement, through a proxy if one is configured."""
 
     def __init__(self, host: str, port: int, pin: str, context: ssl.SSLContext) -> None:
         self._own_context = context

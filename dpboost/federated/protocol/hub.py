@@ -1,8 +1,8 @@
-"""Where the messages of a session come together: parties post, one coordinator replies to all.
+"""The message hub of a session: parties post, and the coordinator replies to all.
 
-Each party sends one message for a key and waits for the reply, which is the same for all. No one
-asks a party anything. The same message again gets the same reply, so that connections may break
-and processes start again.
+Each party sends one message for each key and waits for the reply, which is the same for all. No one
+sends requests to a party. A repeated message gets the same reply, so connections may break and
+processes may restart.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dpboost.federated.protocol.messages import Ended, Key
 
 
 class PartyLostError(RuntimeError):
-    """Too few parties are there: the session ends, and what was charged stays charged."""
+    """Too few parties are present: the session ends, and charges are kept."""
 
 
 class PartyRefusedError(RuntimeError):
-    """A message is none, or the session has ended.
+    """A message is invalid, or the session has ended.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class SessionEndedError(PartyRefusedError):
 
 
 class Link(Protocol):
-    """A party's way to the coordinator: `LocalLink`, `HttpsLink`, or one of your own."""
+    """A party's link to the coordinator: `LocalLink`, `HttpsLink`, or a custom class."""
 
     def post(self, key: Key, body: bytes) -> bytes:
         """Send a message and wait for the reply; PartyLostError if none comes in time."""
@@ -100,7 +100,7 @@ class Hub:
     # -- for parties ----------------------------------------------------------------------------
 
     def receive(self, party: int, key: Key, body: bytes, seconds: float | None) -> bytes | None:
-        """Take in a message and wait for the reply, None where it takes longer.
+        """Take in a message and wait for the reply, None if it takes longer.
 
         A party that has sent something else before is refused.
         """
@@ -187,7 +187,7 @@ class Hub:
 
 
 class LocalLink:
-    """The way of a party of this process.
+    """The link of a party in this process.
 
     Parameters
     ----------

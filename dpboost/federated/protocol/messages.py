@@ -1,6 +1,6 @@
-"""The messages, and how they are bytes: strict JSON of known dataclasses, nothing that could run.
+"""Messages and their encoding: strict JSON of known dataclasses, without executable content.
 
-What a party may send is masked words, a released outcome, a key, or a code.
+A party sends masked words, a released outcome, a key, or a code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LONGEST_TEXT = 100
 
 
 class Key(NamedTuple):
-    """Which message of a session: each party sends one of a key, and all get one reply.
+    """The key of a message of a session: each party sends one message, and all get one reply.
 
     Steps count releases from 1; the keys of parties come at 0.
     """
@@ -93,7 +93,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """What is sent: every field is checked, by its name, when it is made or read."""
+    """Base of messages: every field is checked by its name on creation and decoding."""
 
     def __post_init__(self) -> None:
         for part in fields(self):
@@ -106,17 +106,17 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class _FromParty(Message):
-    """A message of a party, with its number."""
+    """A message of a party, with its index."""
 
     party: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hello(_FromParty):
-    """The party's key for the session, and what it runs; signed by the agreed identity.
+    """The party's key and versions for the session, signed by the agreed identity.
 
-    The certificate by which it connects is its SHA-256; it is ``""``, and the signature ``b""``,
-    where there is none.
+    ``certificate`` is the SHA-256 of its TLS certificate; it is ``""``, and the signature ``b""``,
+    if there is none.
     """
 
     terms: bytes
@@ -129,7 +129,7 @@ class Hello(_FromParty):
 
 @dataclass(frozen=True, kw_only=True)
 class Deposit(_FromParty):
-    """Shares of two keys of a party's masks for one step, under a lock for each holder.
+    """Key-share upload: shares of two mask keys of a party for one step, encrypted per holder.
 
     ``own`` is shares of the key of the party's own mask, ``pairs`` of the key that opens
     ``sealed``: the keys of the masks that it has in common with each other party.
@@ -142,7 +142,7 @@ class Deposit(_FromParty):
 
 @dataclass(frozen=True, kw_only=True)
 class Words(_FromParty):
-    """The party's part of one or more sums, with its share of the noise, under a mask."""
+    """The party's part of one or more sums, with its share of the noise and a mask."""
 
     digest: bytes
     words: tuple[NDArray[np.uint64], ...]
@@ -150,7 +150,7 @@ class Words(_FromParty):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes(_FromParty):
-    """Outcomes of this party alone, each with all of its noise."""
+    """Outcomes of this party alone, each with the full noise."""
 
     digest: bytes
     outcomes: tuple[NDArray[Any], ...]
@@ -158,7 +158,7 @@ class Outcomes(_FromParty):
 
 @dataclass(frozen=True, kw_only=True)
 class Endorsed(_FromParty):
-    """A party's signature of who is present in a step; ``b""`` without identities."""
+    """A party's signature of the set of present parties of a step; ``b""`` without identities."""
 
     signature: bytes
 
@@ -176,12 +176,12 @@ class Unlocked(_FromParty):
 
 @dataclass(frozen=True, kw_only=True)
 class Absent(_FromParty):
-    """The party is not part of this step, and waits for its sum."""
+    """The party does not take part in this step, and waits for its sum."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Done(_FromParty):
-    """The hash of what the party has in the end."""
+    """The hash of the party's result."""
 
     result: bytes
 
@@ -191,7 +191,7 @@ class Done(_FromParty):
 
 @dataclass(frozen=True, kw_only=True)
 class Roster(Message):
-    """The hellos of all parties, in the order of their numbers."""
+    """The hellos of all parties, by index."""
 
     hellos: tuple[Hello, ...]
 
@@ -205,7 +205,7 @@ class Present(Message):
 
 @dataclass(frozen=True, kw_only=True)
 class Unlock(Message):
-    """Signatures of who is present: with identities, of as many as the threshold."""
+    """Signatures of the set of present parties: with identities, as many as the threshold."""
 
     signers: tuple[int, ...]
     signatures: tuple[bytes, ...]
@@ -218,7 +218,7 @@ class Unlock(Message):
 
 @dataclass(frozen=True, kw_only=True)
 class Sum(Message):
-    """What the parts of the parties that are present add up to."""
+    """The sum of the parts of the present parties."""
 
     sums: tuple[NDArray[np.int64], ...]
     parties: tuple[int, ...]
@@ -241,7 +241,7 @@ class Agreed(Message):
 
 @dataclass(frozen=True, kw_only=True)
 class Ended(Message):
-    """The session is over at a step, without a result, for one of ``CODES``."""
+    """The session ended at a step without a result, for one of ``CODES``."""
 
     code: str
     step: int
@@ -280,7 +280,7 @@ T = TypeVar("T")
 
 
 class MalformedMessageError(ValueError):
-    """Bytes that are no message of this version."""
+    """Bytes that are not a message of this version."""
 
 
 _KINDS: dict[str, type] = {}

@@ -1,9 +1,8 @@
-"""One side of a session: a fit that goes on with sums over all parties at each of its releases.
+"""One side of a session: a fit that uses the sum over all parties at each release.
 
-Every party and the coordinator run the same fit. What is a party's own is in `PartySession`, what
-is the coordinator's in `CoordinatorSession`. Masks are keyed by the digest of a step: parties whose
-queries, noise, commands, earlier sums or participants differ in anything have masks that do not
-cancel. Proof: docs/proofs/noise-shares.md.
+Every party and the coordinator run the same fit, as `PartySession` and `CoordinatorSession`. Masks
+are keyed by the digest of a step: the masks of parties whose queries, noise, commands, earlier sums
+or participants differ do not cancel. Proof: docs/proofs/noise-shares.md.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Drawn = Sequence[tuple[LedgerEntry, RemoteSensitive]]
 
 
 class Session(ABC):
-    """What both sides share."""
+    """Shared code of both sides."""
 
     # From the key exchange on.
     _steps: Steps
@@ -188,7 +187,7 @@ class Session(ABC):
 class Holder:
     """A `dpboost.privacy.remote.RemoteHolder` of a session.
 
-    It is of sums, or with ``each`` of outcomes that every party releases itself.
+    It holds sums, or with ``each`` the outcomes that every party releases itself.
     """
 
     def __init__(self, session: Session, *, each: bool) -> None:
@@ -196,7 +195,7 @@ class Holder:
         self._each = each
 
     def check(self, mechanism: Mechanism, remote: RemoteSensitive) -> None:
-        """Raise where noise of this kind cannot be added in shares."""
+        """Raise if noise of this kind cannot be added in shares."""
         if not self._each:
             check_shared(mechanism)
 
@@ -310,7 +309,7 @@ class PartyRowStore:
 
 
 class Steps:
-    """The chain of a session."""
+    """The hash chain of the steps of a session."""
 
     def __init__(self, start: bytes) -> None:
         self._chain = start

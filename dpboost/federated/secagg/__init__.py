@@ -1,1 +1,1 @@
-"""Sums of which no one sees a summand."""
+"""Secure aggregation: sums whose summands are hidden."""

@@ -1,4 +1,4 @@
-"""Keys: who a party is, and what two parties share that the coordinator does not know."""
+"""Identity keys of parties, and pairwise secrets that the coordinator does not know."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _AT_ONCE = 1 << 20
 
 
 class UntrustedKeyError(ValueError):
-    """A message does not carry the signature of the party that it is said to come from."""
+    """A message lacks a valid signature of its stated sender."""
 
 
 class Identity:
     """A party's long-lived signing key (Ed25519).
 
-    The data holder makes it once, keeps the secret and gives ``public`` to the others before the
+    The data holder creates it once, keeps the secret and sends ``public`` to the others before the
     agreement is written.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A party's masks for one step, of which others hold shares.
+"""A party's masks for one step, with key shares at the other parties.
 
 Beside the masks that it has in common with each other party, a party adds one of its own. Before
 its words leave, it uploads shares of two keys: that of its own mask, and one that opens the keys
@@ -54,8 +54,8 @@ class SealError(ValueError):
 class ReleaseMasks:
     """The masks of a party for one step, and what it sends about them.
 
-    Its name is of this session, and different for each of its steps. The seed is fresh secret
-    bytes, on the party's disk before the key-share upload leaves, which is sent before the words.
+    Its name belongs to this session and differs for each step. The seed consists of fresh secret
+    bytes, which are on disk before the key-share upload; the words are sent after the upload.
 
     Privacy
     -------

@@ -1,4 +1,4 @@
-"""Shares of a secret: so many of them tell it, and fewer tell nothing (Shamir 1979).
+"""Secret sharing: a threshold of shares determines the secret, fewer reveal nothing (Shamir 1979).
 
 The secret is the value at 0 of a polynomial of degree ``threshold - 1`` whose other coefficients
 are uniform; share ``i`` is the value at ``i + 1``. Integers of Python modulo a prime of 255 bits: a

@@ -1,1 +1,1 @@
-"""How the engine's queries become messages to parties."""
+"""Conversion of the engine's queries to messages of parties."""

@@ -1,7 +1,6 @@
-"""What an agreement asks of the engine: its fit or evaluation, and what that promises against whom.
+"""The fit or evaluation of an agreement, and its guarantee against each kind of attacker.
 
-The rows may be anywhere: at a party of a session, nowhere at the coordinator, or, to compare with
-them, in one process that has all.
+A party has its rows, the coordinator has none, and a reference run in one process has all rows.
 """
 
 from __future__ import annotations
@@ -149,7 +148,7 @@ def _check_declared(
 
 
 def _check_learned(agreement: Agreement, request: FitRequest) -> None:
-    """Raise where objective, classes, or a model that is continued, do not go with the rest."""
+    """Raise if objective, classes, or a model that is continued, do not go with the rest."""
     numbers, owner = agreement.task == "regression", request.owner
     request.check_classes(() if numbers else agreement.declared.classes or (), RowExtras())
     earlier = agreement.continued

@@ -1,4 +1,4 @@
-"""Rounds of the papers' kind where no one may see exact gains: splits from noisy histograms."""
+"""Rounds of the recipes from papers over parties: splits from noisy histograms."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ class HistogramLearner:
     """Grow one tree from noisy sums of all parties.
 
     Deviation: the papers choose each split by an exponential mechanism over exact gains, and
-    release clipped leaves. Both need exact sums over all rows, which no one has here. In their
-    site are two sums that parties can give: gradient sums and counts of all cells of all features
-    of a level, charged for every feature (`privacy.level_sums.level_sums`), from which the best
-    split is read off; and noisy sums and counts of the leaves, whose steps are shrunk by what is
-    known of their noise and clipped as the papers clip. Schedules, filter, clips, and the parts
-    of the budget are the recipe's.
+    release clipped leaves. Both need exact sums over all rows, which no party has. They are
+    replaced by two noisy sums: gradient sums and counts of all cells of all features of a level,
+    charged for every feature (`privacy.level_sums.level_sums`), which determine the best split; and
+    sums and counts of the leaves, whose steps are shrunk by their known noise and clipped as in
+    the papers. Schedules, filter, clips, and budget fractions are those of the recipe.
 
     Privacy
     -------

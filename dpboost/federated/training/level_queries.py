@@ -1,4 +1,4 @@
-"""Sums that stand in for private choices where rows lie with parties.
+"""Sums that replace private choices for rows of several parties.
 
 Proofs: docs/proofs/level-histograms.md and docs/proofs/leaf-sums.md.
 """
@@ -58,7 +58,7 @@ class LeafTotals:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LevelSums(LeafTotals):
-    """The same of all cells of all features in each node."""
+    """The same for all cells of all features in each node."""
 
     layout: Layout
 

@@ -1,4 +1,4 @@
-"""What every side of a session runs: the fit, evaluation or cross-validation agreed upon."""
+"""The fit, evaluation or cross-validation that every side of a session runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpboost.training.fitted_model import FittedModel
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
-    """What all sides of a session have in the end.
+    """The result of a session on all sides.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""LightGBM's text format, written and read."""
+"""Reader and writer of LightGBM's text format."""

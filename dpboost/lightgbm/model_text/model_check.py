@@ -1,8 +1,8 @@
-"""Check a model text before LightGBM's parser sees it.
+"""Validation of a model text before LightGBM parses it.
 
 LightGBM trusts the text: a wrong offset or a missing key ends the process, a child index out of
-range reads foreign memory, a short ``left_child`` makes prediction loop for ever. What passes
-here is complete, consistent and safe to load; what does not raises an ordinary error.
+range reads foreign memory, and a short ``left_child`` makes prediction loop forever. A text that
+passes this check is complete, consistent and safe to load; any other text raises an error.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Field:
 
 
 class _Lines:
-    """The lines of the text with their numbers and byte offsets, one at a time."""
+    """Iterator over the lines of the text with their numbers and byte offsets."""
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):

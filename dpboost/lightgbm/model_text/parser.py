@@ -1,4 +1,4 @@
-"""Check one tree block of a model text."""
+"""Validation of one tree block of a model text."""
 
 from __future__ import annotations
 

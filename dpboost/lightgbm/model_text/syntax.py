@@ -1,4 +1,4 @@
-"""Spelling of numbers in a model text, and the error for a text that breaks the format."""
+"""Number formats of a model text, and the error for an invalid text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ModelTextError(LightGBMError, ValueError):
 
 @dataclass(frozen=True)
 class Entries:
-    """How a line of entries is spelled.
+    """The format of a line of entries.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The parts of a model text, cut and put together again."""
+"""Splitting and joining of the parts of a model text."""
 
 from __future__ import annotations
 

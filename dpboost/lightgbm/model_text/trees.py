@@ -364,7 +364,7 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SplitValues:
-    """What each bin of each feature with a split stands for.
+    """The values of each bin of each feature with a split.
 
     Parameters
     ----------

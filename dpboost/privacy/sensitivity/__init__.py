@@ -1,1 +1,1 @@
-"""How far one row can move what is released."""
+"""Sensitivities of all releases."""

@@ -1,4 +1,4 @@
-"""How far neighboring tables can move a value, by the relation and by what one row contributes."""
+"""Sensitivity of a value by the neighboring relation and the contribution bound."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CHANGE = 2**62 - 1
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far neighboring tables can move a value.
+    """The sensitivity of a value: the maximum change between neighboring tables.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Sensitivity:
     reason : str
         The proof in one line, for the report.
     coordinates : int or None
-        At most this many entries of the array change; None where no one counted. Only accounting
+        At most this many entries of the array change; None if no one counted. Only accounting
         by Gaussian differential privacy asks for it, and takes the size of the array for None.
     added : int or None
         Where ``constant`` is for the replace relation: what one added or removed row moves, as a
@@ -61,7 +61,7 @@ class Sensitivity:
 
 
 class Neighbors(str, Enum):
-    """Which tables count as neighbors.
+    """The neighboring relation.
 
     Attributes
     ----------

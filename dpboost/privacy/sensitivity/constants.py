@@ -1,4 +1,4 @@
-r"""How far one row can move each thing that is released.
+r"""Sensitivity of each kind of release.
 
 Every function returns the constant for either relation and names the page of its proof. The paper
 is Li, Wu, Wen, He: Privacy-Preserving Gradient Boosting Decision Trees, AAAI 2020. ``g`` is the

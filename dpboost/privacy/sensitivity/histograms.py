@@ -1,4 +1,4 @@
-"""How far one row moves the histograms of all features over a level of a tree.
+"""Sensitivity of the histograms of all features of a tree level.
 
 Machine-checked: docs/proofs/machine-checked.md.
 """

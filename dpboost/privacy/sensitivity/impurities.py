@@ -1,4 +1,4 @@
-r"""How far one row can move the impurity of a node.
+r"""Sensitivity of the impurity of a node.
 
 The impurity of a set of ``t`` rows, of which ``t_c`` are of class ``c``, is not divided by ``t``:
 information gain, Gini and max of Friedman and Schuster, *Data Mining with Differential Privacy*
@@ -40,7 +40,7 @@ LEAST_ROWS, MOST_ROWS = 2**6, 2**31
 
 
 class Impurity(IntEnum):
-    """A measure of how mixed the classes of a node are, by its number in the kernel."""
+    """An impurity measure of the classes of a node, by its number in the kernel."""
 
     ENTROPY = 0
     GINI = 1

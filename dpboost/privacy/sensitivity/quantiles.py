@@ -1,4 +1,4 @@
-"""What one row changes in the balance of rows below and above a threshold.
+"""Sensitivity of the balance of rows below and above a threshold.
 
 Machine-checked: docs/proofs/machine-checked.md.
 """

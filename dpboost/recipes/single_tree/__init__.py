@@ -1,4 +1,4 @@
-"""The recipes of single trees by name: those of classes, and those of numbers."""
+"""The single-tree recipes by name, for classification and for regression."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Our own single tree: few levels, one private choice for each, leaves shrunk by their noise.
+"""The default single tree: few levels, one private choice for each, leaves shrunk by their noise.
 
-Made of the parts of the other recipes: all thresholds and single categories are candidates of one
-choice, nothing is spent on sizes or stopping, and a leaf that holds little says what the node
-above it says, so that the depth hardly matters. A tree of classes counts them and splits by their
-impurity; a tree of numbers adds labels up and splits by the gain of DPBoost.
+It combines parts of the other recipes: all thresholds and single categories are candidates of one
+choice, no budget is used for sizes or stopping, and a small leaf has the value of its parent, so
+the depth hardly matters. A classification tree counts classes and splits by impurity; a regression
+tree sums labels and splits by the gain of DPBoost.
 
-With delta > 0 releases add up in zCDP: counts and sums get Gaussian noise, and the exponential
-mechanism costs a quarter of what permute-and-flip does. Choices are no Gaussian releases, so that
-Gaussian accounting does not serve.
+With delta > 0 releases add up in zCDP: counts and sums get Gaussian noise, and the charge of the
+exponential mechanism is a quarter of that of permute-and-flip. Choices are not Gaussian releases,
+so Gaussian accounting does not apply.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ LEAST_EPSILON_OF_ZCDP = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class ClassTreeParameters(Parameters):
-    """What a tree of classes works with."""
+    """Parameters of a classification tree."""
 
     max_depth: int
     criterion: str
@@ -72,7 +72,7 @@ class ClassTreeParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberTreeParameters(Parameters):
-    """What a tree of numbers works with."""
+    """Parameters of a regression tree."""
 
     max_depth: int
     reg_lambda: float

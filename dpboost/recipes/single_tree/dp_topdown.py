@@ -7,14 +7,14 @@ that they call SingleMachine.
 Deviations, each of which makes the stated guarantee true or its noise smaller:
 
 * a split is chosen by the exponential mechanism or permute-and-flip on unnormalized, monotone
-  scores, and the gain of the chosen split is a release of its own. The paper's noisy maximum
+  scores, and the gain of the chosen split is a separate release. The paper's noisy maximum
   returns index and value for the price of the index, which costs up to k / 2 times its budget
   for k candidates;
-* a split is made unless its released gain is below the least one by two deviations of its noise:
-  the paper tests the largest of all noisy gains, which noise alone hardly ever makes small;
+* a split is made unless its released gain is below the minimum by more than two standard deviations
+  of its noise: the paper tests the largest of all noisy gains, which is rarely small;
 * the noise is scaled by a released size of the node instead of the private one;
-* the size of the root is released as well: the paper takes the number of rows for public, and
-  under the add/remove relation it is not;
+* the size of the root is released as well: the paper assumes a public number of rows, which is
+  private under the add/remove relation;
 * root-Gini has the sensitivity 2 sqrt(N) that holds (``privacy.impurities``);
 * leaves release noisy class counts instead of the noisy maximum of the class counts. Counts move
   one way with a row: the noisy maximum takes the noise of the counts themselves, and has the law
@@ -82,7 +82,7 @@ DEPTH, LEAF_SHARE = 3, 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class TopDownParameters(Parameters):
-    """What the algorithm and its forms for several data holders work with."""
+    """Parameters of the algorithm and its variants for several data holders."""
 
     max_depth: int = 10
     criterion: str = "entropy"
@@ -96,14 +96,14 @@ class TopDownParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenTopDownParameters(TopDownParameters):
-    """The same where splits are chosen rather than read off released counts."""
+    """The same for private choices of splits instead of released counts."""
 
     selection: str = "exponential"
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneMachineParameters(ChosenTopDownParameters):
-    """What the algorithm works with where one process holds all rows."""
+    """Parameters of the algorithm for rows in one process."""
 
     preset: str | None = None
 

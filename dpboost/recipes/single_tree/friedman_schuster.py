@@ -73,7 +73,7 @@ from dpboost.trees.split_candidates import MULTIWAY, Candidates
 
 @dataclass(frozen=True, kw_only=True)
 class SulqParameters(Parameters):
-    """What SuLQ-ID3 works with."""
+    """Parameters of SuLQ-ID3."""
 
     max_depth: int = 5
     criterion: str = "entropy"
@@ -83,7 +83,7 @@ class SulqParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class ID3Parameters(SulqParameters):
-    """What DiffPID3 works with."""
+    """Parameters of DiffPID3."""
 
     criterion: str = "max"
     selection: str = "exponential"
@@ -91,7 +91,7 @@ class ID3Parameters(SulqParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class C45Parameters(ID3Parameters):
-    """What DiffPC4.5 works with."""
+    """Parameters of DiffPC4.5."""
 
     preset: str | None = None
     max_bin: int = 255

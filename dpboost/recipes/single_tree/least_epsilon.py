@@ -1,4 +1,4 @@
-"""The least epsilon of a single tree of classes, from the parts of its budget."""
+"""The minimum epsilon of a classification tree, from the parts of its budget."""
 
 from __future__ import annotations
 

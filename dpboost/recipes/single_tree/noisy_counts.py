@@ -70,7 +70,7 @@ SIZE, SPLIT = Fraction(1, 2), Fraction(1, 2)
 
 @dataclass(frozen=True, kw_only=True)
 class SummedTopDown:
-    """Growth by released gains from sums over sites.
+    """Growth by released gains from sums over parties.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class SummedTopDown:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalParameters(ChosenTopDownParameters):
-    """What LocalRNM works with."""
+    """Parameters of LocalRNM."""
 
     selection: str = "permute_and_flip"
 

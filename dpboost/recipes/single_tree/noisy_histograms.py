@@ -64,7 +64,7 @@ from dpboost.trees.split_candidates import Candidates
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramParameters(Parameters):
-    """What Algorithm 5 works with."""
+    """Parameters of Algorithm 5."""
 
     max_depth: int = 5
     criterion: str = "gini"
@@ -75,7 +75,7 @@ class HistogramParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class SavingParameters(HistogramParameters):
-    """What Algorithm 6 works with."""
+    """Parameters of Algorithm 6."""
 
     bounds_share: float = 0.25
 

@@ -120,7 +120,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_matrices_are_refused(damaged):
-    with pytest.raises(InvalidParameterError, match="The sparse matrix X is damaged") as caught:
+    with pytest.raises(InvalidParameterError, match="The sparse matrix X is invalid") as caught:
         read_table(damaged())
     assert not any(digit in str(caught.value) for digit in "0123456789")
 
@@ -208,7 +208,7 @@ POSITIONS = {
 def test_every_position_that_takes_a_matrix_checks_it(use):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(InvalidParameterError, match="is damaged"):
+        with pytest.raises(InvalidParameterError, match="X is invalid"):
             use()
 
 
@@ -220,9 +220,9 @@ def test_models_that_are_continued_check_what_they_predict():
     given = {"init_model": first, "eval_set": [(damaged_coo(), labels.copy())]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(InvalidParameterError, match="is damaged"):
+        with pytest.raises(InvalidParameterError, match="X is invalid"):
             DPBoostClassifier(schema=known, n_estimators=2, verbosity=-1).fit(
                 DENSE, labels, **given
             )
-        with pytest.raises(InvalidParameterError, match="is damaged"):
+        with pytest.raises(InvalidParameterError, match="X is invalid"):
             model.predict(damaged_coo())

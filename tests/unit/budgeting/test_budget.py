@@ -218,7 +218,7 @@ def test_an_account_that_is_not_there_is_named(rows, terms, model, cure) -> None
 def test_costs_of_two_measures_do_not_share_an_account() -> None:
     budget = gaussian()
     budget.reserve("a", "mu squared", FIFTH)
-    with pytest.raises(InvalidParameterError, match="mu squared, but this recipe in rho"):
+    with pytest.raises(InvalidParameterError, match="mu squared, but this recipe uses rho"):
         budget.reserve("b", "rho", FIFTH)
     assert len(budget.lines) == 1
 
@@ -326,10 +326,10 @@ def test_inside_a_block_every_fit_says_its_fraction(rows) -> None:
             regressor().fit(*rows)
         with pytest.raises(InvalidParameterError, match="cv needs the 'fraction'"):
             dpboost.cv({}, dpboost.Dataset(*rows))
-        with pytest.raises(InvalidParameterError, match="records nothing in a dpboost.Budget"):
+        with pytest.raises(InvalidParameterError, match="cannot charge a dpboost.Budget"):
             dpboost.LPDTRegressor().fit(*rows)
     assert budget.remaining == {"Gaussian": Fraction(1, 2)}
-    with pytest.raises(InvalidParameterError, match="one of a budget"):
+    with pytest.raises(InvalidParameterError, match="needs a budget"):
         regressor().fit(*rows, fraction=0.5)
 
 
@@ -354,7 +354,7 @@ def test_which_of_several_open_budgets_must_be_said(rows) -> None:
         with pytest.raises(InvalidParameterError, match="Several budgets are open"):
             regressor().fit(*rows, fraction=0.5)
         regressor().fit(*rows, budget=first, fraction=0.5)
-        with pytest.raises(InvalidParameterError, match="open already"):
+        with pytest.raises(InvalidParameterError, match="already open"):
             first.__enter__()
     assert (len(first.lines), len(second.lines)) == (1, 0)
 

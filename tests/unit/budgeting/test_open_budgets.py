@@ -230,7 +230,7 @@ def test_what_keeps_no_records_is_refused_there_too(estimator) -> None:
     with budget():
         content = pickle.dumps(estimator)
     for found in (pickle.loads(content), clone(pickle.loads(content))):
-        with pytest.raises(InvalidParameterError, match="records nothing in a dpboost.Budget"):
+        with pytest.raises(InvalidParameterError, match="cannot charge a dpboost.Budget"):
             found.fit(X, Y)
 
 
@@ -325,7 +325,7 @@ def test_an_older_copy_of_the_file_is_refused(tmp_path) -> None:
         content = pickle.dumps(model())
     path.write_bytes(before)
     open_budgets.KNOWN.discard(opened)  # as in another process
-    with pytest.raises(InvalidParameterError, match="an older copy. Bring the file back"):
+    with pytest.raises(InvalidParameterError, match="an older copy. Restore the file"):
         pickle.loads(content).fit(X, Y, fraction=TENTH)
 
 

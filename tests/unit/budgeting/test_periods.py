@@ -276,9 +276,9 @@ def test_periods_that_do_not_belong_to_the_rows_are_refused(window, words):
 def test_what_has_no_period_is_refused():
     budget = opened()
     X, y = quarter(0)
-    with pytest.raises(InvalidParameterError, match="does not say which periods"):
+    with pytest.raises(InvalidParameterError, match="does not name the periods"):
         classifier().fit(X, y, budget=budget, fraction=TENTH)
-    with budget, pytest.raises(InvalidParameterError, match="does not say which periods"):
+    with budget, pytest.raises(InvalidParameterError, match="does not name the periods"):
         classifier().fit(X, y, fraction=TENTH)
     for names in ((), ("",), (1,), ("training rows",)):
         with pytest.raises(InvalidParameterError, match="'periods'"):

@@ -63,7 +63,7 @@ def test_what_spends_nothing_is_refused():
         plot_privacy_budget("model")
     with pytest.warns(UserWarning, match="not private"):
         fitted = model(epsilon=float("inf")).fit(X, X[:, 0])
-    with pytest.raises(InvalidParameterError, match="spends no budget"):
+    with pytest.raises(InvalidParameterError, match="uses no budget"):
         plot_privacy_budget(fitted)
 
 

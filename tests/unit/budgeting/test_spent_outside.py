@@ -66,7 +66,7 @@ def test_the_second_fit_says_the_sum_once():
     fits = [lambda: model(epsilon=0.5).fit(X, Y), lambda: model(epsilon=2.0, delta=0).fit(X, Y)]
     assert sums(fits[0]) == []
     (message,) = sums(fits[1])
-    assert "2 fits of this process" in message
+    assert "has made 2 fits" in message
     assert "epsilon=2.5, delta=1e-06" in message
     assert sums(*fits) == []
 
@@ -157,7 +157,7 @@ SEARCHES = {
     "RFE": (
         lambda own: RFE(own, n_features_to_select=1).fit(X, Y),
         "2 times",
-        "as 4. Keep one account",
+        "as 4. Use one budget",
     ),
     "RFECV": (
         lambda own: RFECV(own, cv=3).fit(X, Y),
@@ -200,7 +200,7 @@ def test_each_table_hears_of_its_search_and_later_fits_of_the_whole_sum():
     assert sums(lambda: search(X)) == []
     best = search(X).best_estimator_
     (message,) = sums(lambda: best.fit(X, Y))
-    assert "epsilon adds up to epsilon=32" in message
+    assert "add up to epsilon=32" in message
     assert any("not differentially private" in text for text in told(lambda: best.score(X, Y)))
 
 
@@ -291,6 +291,6 @@ def test_a_registered_logger_gets_everything():
         log_warnings(lambda text: None)
     for part in ("num_leaves=7", "tenth of the privacy budget"):
         assert sum(part in text for text in lines.texts) == 2
-    assert sum("2 fits of this process" in text for text in lines.texts) == 1
+    assert sum("has made 2 fits" in text for text in lines.texts) == 1
     with pytest.raises(TypeError, match="must provide"):
         dpboost.register_logger(object())

@@ -228,7 +228,7 @@ def test_undeclared_columns_are_named(folder, capsys):
     fit_open = ["fit", str(folder / "open.csv"), *arguments, "-o", str(folder / "open.txt")]
     assert main(fit_open) == 2
     said = capsys.readouterr().err
-    assert "declares no type of smoker" in said
+    assert "declares no type for smoker" in said
     assert "--assume-types" in said
     assert not (folder / "open.txt").exists()
     assert main([*fit_open, "--assume-types"]) == 0
@@ -713,7 +713,7 @@ def test_messages_of_commands_have_no_words_of_python(tmp_path, monkeypatch, cap
         assert main(["fit", "data.csv", "--schema", "d.csv", "--epsilon", "1", "-o", "m.txt"]) == 0
     said = capsys.readouterr()
     assert "within 3 standard deviations" in said.err
-    assert "lie at an end of the declared range" in said.err
+    assert "are at an end of the declared range" in said.err
     for word in ("Schema(", "schema=", "dpboost.train", "recipe="):
         assert word not in said.err + said.out
 

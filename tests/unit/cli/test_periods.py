@@ -67,7 +67,7 @@ def test_each_command_is_charged_to_its_periods(ward, capsys):
     [
         ([], "has periods: pass --period NAME once"),
         (["--period", "a", "--period", "b"], "pass --period-column COLUMN"),
-        (["--period-column", "quarter"], "needs the names of its periods: pass --period NAME"),
+        (["--period-column", "quarter"], "needs the names of the periods: pass --period NAME"),
         (["--period", "a", "--period-column", "absent"], "has no such column"),
         (["--period", "a", "--period-column", "quarter"], "name every period"),
     ],

@@ -53,7 +53,7 @@ def test_a_separator_at_the_end_of_lines_shifts_nothing(tmp_path):
         ("a.csv", b"a,b\n1,2\n3,4,5\n", "more cells than the first"),
         ("a.csv", b"a,b\n1,2,3\n4,5,6\n", "lines have more cells"),
         ("a.csv", b"a,b,a \n1,2,3\n", "two columns 'a'"),
-        ("a.parquet", b"secret", "no Parquet file"),
+        ("a.parquet", b"secret", "not a Parquet file"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path, name, content, message):

@@ -153,7 +153,7 @@ def test_a_transcript_shows_that_the_list_is_complete(folder, capsys):
     assert "gives this model and this list" in out
     assert "complete" not in out
     assert verify(folder, *names, str(folder / "other.transcript")) == 1
-    assert "gives another model" in capsys.readouterr().out
+    assert "produces another model" in capsys.readouterr().out
     assert verify(folder, *names, str(folder / "model.txt")) == 2
 
 
@@ -201,7 +201,7 @@ def test_last_digits_of_leaves_may_be_those_of_another_machine(folder, capsys):
     assert "gives this model and this list" not in out
     names = certified_again(folder, lambda text: nudged(text, 1000))
     assert verify(folder, *names) == 1
-    assert "gives another model" in capsys.readouterr().out
+    assert "produces another model" in capsys.readouterr().out
 
 
 def test_a_transcript_of_another_build_leaves_it_open(folder, capsys):

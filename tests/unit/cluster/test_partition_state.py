@@ -97,7 +97,7 @@ def test_rows_that_failed_in_the_middle_answer_no_more():
     cell = Cell(0, Rows(), 0)
     with pytest.raises(MemoryError):
         told(cell, 0, [Note("a"), Note("b", fails=True)])
-    with pytest.raises(RuntimeError, match="in the middle"):
+    with pytest.raises(RuntimeError, match="during a command"):
         told(cell, 0, [Note("a")])
 
 

@@ -285,6 +285,6 @@ def test_a_sum_without_some_partition_is_refused(client):
     """As if a task had lost a partition without saying so."""
     rows = dask_rows.DaskRows(client, [None, None], [None, None], None, SITES)
     half = Partial(release=0, counted=frozenset([0]), answer=np.array([1]))
-    with pytest.raises(FitFailedError, match="does not hold all partitions"):
+    with pytest.raises(FitFailedError, match="lacks some partitions"):
         rows._complete(half)
     assert rows._complete(merge(half, replace(half, counted=frozenset([4])))) == [2]

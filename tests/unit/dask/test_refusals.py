@@ -128,7 +128,7 @@ def test_a_damaged_partition_is_refused(client):
     damaged = scipy.sparse.coo_matrix(X[:10])
     damaged.row[3] = 10**8
     rows = da.from_delayed(dask.delayed(damaged), shape=(10, 3), dtype=float)
-    with pytest.raises(InvalidParameterError, match="is damaged"):
+    with pytest.raises(InvalidParameterError, match="X is invalid"):
         regress(client, rows, LABELS[:10])
 
 

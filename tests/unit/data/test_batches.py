@@ -201,7 +201,7 @@ class Lies(Rows):
 def test_a_sequence_that_holds_other_rows_than_it_says_is_refused(source):
     reads = (lambda: list(Batches(source)), lambda: list(Batches([source])), lambda: unpack(source))
     for read in reads:
-        with pytest.raises(InvalidParameterError, match="of type Lies, returns more or fewer"):
+        with pytest.raises(InvalidParameterError, match="of type Lies, returns a wrong number"):
             read()
 
 

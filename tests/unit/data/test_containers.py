@@ -295,7 +295,7 @@ def test_any_table_that_speaks_arrow_is_read(one):
     assert found.feature_names == ("a", "t")
     assert found.integer == expected.integer
     np.testing.assert_array_equal(columns(found), columns(expected))
-    with pytest.raises(InvalidParameterError, match="no table of columns"):
+    with pytest.raises(InvalidParameterError, match="not export a table"):
         read_table(kind(pa.array([1, 2]), one))
 
 

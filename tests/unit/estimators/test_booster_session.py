@@ -83,7 +83,7 @@ def test_whatever_looks_at_the_model_trains_it(look, calls):
     booster = session(2)
     assert look(booster) is not None
     assert calls == [2]
-    with pytest.raises(InvalidParameterError, match="the 2 before are trained"):
+    with pytest.raises(InvalidParameterError, match="2 rounds were trained"):
         booster.update()
 
 
@@ -108,7 +108,7 @@ def test_a_rollback_before_training_is_a_round_less(calls):
     assert booster.num_trees() == 3
     assert calls == [3]
     empty = session(1).rollback_one_iter().rollback_one_iter()
-    with pytest.raises(InvalidParameterError, match="no round yet"):
+    with pytest.raises(InvalidParameterError, match="no rounds yet"):
         empty.predict(X)
 
 
@@ -141,7 +141,7 @@ def test_other_parameters_are_for_all_rounds():
     booster = session(0, lambda_l2=2.0)
     booster.reset_parameter({"reg_lambda": 3.0, "max_depth": 1})  # before any round
     booster.update()
-    with pytest.warns(ParameterWarning, match=r"max_depth=2\) is for all rounds"):
+    with pytest.warns(ParameterWarning, match=r"max_depth=2\) applies to all rounds"):
         booster.reset_parameter({"max_depth": 2})
     booster.update()
     assert booster.num_trees() == 2
@@ -160,7 +160,7 @@ def test_no_round_that_is_trained_changes(calls):
     with pytest.warns(ParameterWarning, match="a_name is an unknown parameter"):
         booster.reset_parameter({"a_name": 1})
     booster.eval_train()
-    with pytest.warns(ParameterWarning, match="rounds that follow are trained"):
+    with pytest.warns(ParameterWarning, match="next rounds are already trained"):
         booster.reset_parameter({"learning_rate": 0.1})
     assert booster.update() is False
     assert calls == [3]
@@ -186,7 +186,7 @@ def test_what_needs_other_rows_or_metrics_of_these_is_refused(calls):
         "train_set": lambda: booster.update(train_set=own),
         "refit_leaves": lambda: booster.refit(X, Y),
         "Every item": lambda: booster.add_valid(X, "rows"),
-        "does not take the training set": lambda: booster.add_valid(own, "rows"),
+        "does not accept the training set": lambda: booster.add_valid(own, "rows"),
         "met ndarray": lambda: Booster(train_set=X),
     }
     for message, call in refused.items():
@@ -220,7 +220,7 @@ def test_metrics_between_rounds_train_those_that_are_planned(calls):
     booster.update()
     assert booster.eval_valid()[0][2] == errors[3]
     booster.update()
-    with pytest.raises(InvalidParameterError, match="give num_iterations"):
+    with pytest.raises(InvalidParameterError, match="set num_iterations"):
         booster.update()
     assert booster.privacy_report.epsilon == 1
 

@@ -312,7 +312,7 @@ def test_another_width_is_refused_without_a_schema(no_release):
 
 def test_labels_of_no_class_are_refused(no_release):
     model = DPBoostClassifier(schema={**BOUNDS, "label_bounds": None}, **FAST)
-    with pytest.raises(InvalidParameterError, match="not among the classes"):
+    with pytest.raises(InvalidParameterError, match="not declared classes"):
         model.fit(X, Y > 0, eval_set=[(X_PUBLIC, np.full(100, 7))])
 
 

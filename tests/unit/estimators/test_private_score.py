@@ -72,7 +72,7 @@ def test_inside_it_asks_for_a_fraction(fitted) -> None:
             model.score(X, y)
         with pytest.raises(InvalidParameterError, match="'sample_weight'"):
             model.score(X, y, np.ones(len(y)), fraction=0.1)
-    with pytest.raises(InvalidParameterError, match="one of a budget"):
+    with pytest.raises(InvalidParameterError, match="needs a budget"):
         model.score(X, y, fraction=0.1)
     assert budget.lines == ()
 

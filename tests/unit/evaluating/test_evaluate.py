@@ -153,7 +153,7 @@ def test_it_is_charged_once_whatever_the_number_of_metrics(table, two) -> None:
     assert [line.what for line in budget.lines] == ["evaluate"]
     assert found.report.spent <= found.report.capacity
     assert found.report.spent >= found.report.capacity * Fraction(999, 1000)
-    with pytest.raises(BudgetExceededError, match="evaluate would take 95 %"):
+    with pytest.raises(BudgetExceededError, match="evaluate would use 95 %"):
         evaluate(two, table[0], table[1] > 1, budget=budget, fraction=0.95)
 
 

@@ -170,7 +170,7 @@ def test_weights_without_a_bound_are_refused():
 
 @pytest.mark.parametrize("kind", [FederatedBoostingRegressor, FederatedTreeClassifier])
 def test_a_budget_has_no_records_at_parties(kind):
-    message = f"{kind.__name__} records nothing in a dpboost.Budget"
+    message = f"{kind.__name__} cannot charge a dpboost.Budget"
     budget = Budget(epsilon=1, delta=0)
     with pytest.raises(InvalidParameterError, match=message):
         kind().fit([], budget=budget, fraction=0.5)

@@ -343,7 +343,7 @@ def test_text_is_refused_before_lightgbm_reads_it(kind, tools):
     bins = tools.Bins([{"edges": [0.5]}, {"edges": [1.0]}])
     booster = Booster(model_str=model_text(tools.ensemble(0, binner=bins)))
     for options in ({}, {"pred_leaf": True}, {"raw_score": True}):
-        with pytest.raises(InvalidParameterError, match=r"'a' of X hold|of the 'X' argument"):
+        with pytest.raises(InvalidParameterError, match=r"'a' of X contain|of the 'X' argument"):
             booster.predict(TEXT[kind], **options)
 
 

@@ -231,7 +231,7 @@ def test_the_warning_points_at_the_line_that_calls_fit(estimator):
         model.fit(X, (X[:, 0] > 0).astype(int))
     assert caught[0].filename == __file__
     public = X[:5], np.array([0, 1, 0, 1, 1])
-    with pytest.warns(UserWarning, match="taken as public") as caught:
+    with pytest.warns(UserWarning, match="assumed to be public") as caught:
         model.fit(X, (X[:, 0] > 0).astype(int), eval_set=[public])
     assert {warning.filename for warning in caught} == {__file__}
 

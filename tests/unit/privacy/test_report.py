@@ -81,7 +81,7 @@ def test_table_for_people(report):
     assert "one added or removed row" in lines[0]
     assert "same column types and the same set of labels" in lines[0]
     head = "\n".join(lines[1:8])
-    assert "1 asked" in head
+    assert "spent of 1" in head
     assert "private          yes" in head
     start = lines.index("") + 1
     columns = lines[start]
@@ -126,7 +126,7 @@ def test_infinite_epsilon(open_ledger):
         "inf"
     ] * 4
     assert PrivacyReport.from_dict(plain) == report
-    assert "inf asked, inf spent" in report.details()
+    assert "inf spent of inf" in report.details()
 
 
 def test_seeded_noise_and_other_reasons(open_ledger):

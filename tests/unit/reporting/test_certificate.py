@@ -238,8 +238,8 @@ def audit_of(model, monkeypatch, **record):
     ("audited", "covers", "words"),
     [
         (build_hash(), True, "the installed build"),
-        ("0f" * 32, False, "another build than the installed one"),
-        (None, False, "of which the run does not say the build"),
+        ("0f" * 32, False, "a different build from the installed one"),
+        (None, False, "build not recorded"),
     ],
 )
 def test_the_certificate_says_whether_this_build_was_audited(

@@ -199,9 +199,9 @@ def test_what_does_not_go_together_is_refused():
     X, y = table(200)
     first = DPBoostRegressor(schema=REGRESSION, **COMMON).fit(X, y)
     for more in ({"init_model": first}, {"init_score": np.zeros(200)}):
-        with pytest.raises(InvalidParameterError, match="does not go with"):
+        with pytest.raises(InvalidParameterError, match="does not support"):
             DPBoostRegressor(schema=REGRESSION, **COMMON).fit(X, y, conformal=0.9, **more)
-    with pytest.raises(InvalidParameterError, match="does not go with batches"):
+    with pytest.raises(InvalidParameterError, match="does not support batches"):
         DPBoostRegressor(schema=REGRESSION).fit([(X, y)], None, conformal=0.9)
     with pytest.raises(InvalidParameterError, match=r"fit with conformal=0\.9"):
         first.predict_interval(X)

@@ -38,7 +38,7 @@ def regressor(label_bounds, **more):
 def test_columns_out_of_bounds_are_named_in_one_warning(relation):
     bounds = {0: (10, 20), 1: (-4, 4), 2: (-0.01, 0.01)}
     (told,) = messages(classifier(bounds, neighbors=relation).fit, X, Y)
-    assert "'Column_0' (10 to 20), 'Column_2' (-0.01 to 0.01) lie at an end" in told
+    assert "'Column_0' (10 to 20), 'Column_2' (-0.01 to 0.01) are at an end" in told
     assert "Column_1" not in told
     assert "schema=Schema(bounds=...)" in told
 

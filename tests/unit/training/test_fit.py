@@ -203,7 +203,7 @@ def test_warnings_point_at_the_line_that_calls_fit():
 # That of delta needs a released number and comes last.
 CONDITIONS = {
     AssumedPublicWarning: "class labels is taken as public",
-    PublicRowsWarning: "given for evaluation",
+    PublicRowsWarning: "evaluation rows",
     UnboundedWeightsWarning: "max_weight",
     PublicSizeWarning: "neighbors='replace'",
     LargeEpsilonWarning: "epsilon=30",

@@ -156,8 +156,8 @@ def test_messages_hold_public_values_alone():
     others, empty = (str(one.message) for one in caught)
     assert "(3 rows)" in empty
     assert others == (
-        "Rows with other labels than 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... take no part, and the "
-        "released numbers say that there are some: more than 3 standard deviations of their noise. "
+        "Rows with labels other than 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... take no part. According to "
+        "released numbers there are such rows, by more than 3 standard deviations of the noise. "
         "If these are not all classes, declare all of them, spelled and typed as in y: "
         "schema=Schema(classes=...)."
     )

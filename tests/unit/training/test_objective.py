@@ -452,8 +452,8 @@ def test_weights_without_a_bound_warn_whatever_they_are(weights):
     with pytest.warns(UnboundedWeightsWarning) as caught:
         DPBoostRegressor(**options).fit(X, y, sample_weight=weights)
     assert [str(warning.message) for warning in caught] == [
-        "Weights of rows come without max_weight, so that those above 1 count as 1: give a public "
-        "bound of the weights, max_weight=..."
+        "Weights of rows are given without max_weight, so weights above 1 count as 1: pass a "
+        "public bound of the weights, max_weight=..."
     ]
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

@@ -218,7 +218,7 @@ def test_no_more_is_spent_than_was_asked_for(epsilon, delta):
         reports.append(dpboost.cv(params, dpboost.Dataset(X, Y), 2, nfold=2).privacy_report)
     for report in reports:
         assert 0.99 * float(report.epsilon) <= report.epsilon_spent <= float(report.epsilon)
-        asked, spent = re.search(r"(\S+) asked, (\S+) spent", report.details()).groups()
+        spent, asked = re.search(r"(\S+) spent of (\S+)", report.details()).groups()
         assert float(spent) <= float(asked)
 
 
