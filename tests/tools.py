@@ -39,7 +39,7 @@ TOOLS = {
 }
 
 _HEAD = """\
-# Tools that take our models
+# Compatible tools
 
 Results of the tests in `tests/integration/clients`, each in the environment that the tool needs.
 `python -m tests.tools` runs them and writes this page; `.ci/nightly tools lleaves` does so in
