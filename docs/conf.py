@@ -52,6 +52,8 @@ numpydoc_xref_param_type = False
 
 # Pictures may be drawn where nobody looks; a gallery page that fails ends the build.
 warnings.filterwarnings("ignore", category=UserWarning, message=".*non-interactive.*")
+# A warning that a gallery page shows names no folder of the machine that built the site.
+warnings.formatwarning = lambda message, category, *place: f"{category.__name__}: {message}\n"
 # What numpydoc says of a docstring before `privacy_sections` has moved that section.
 warnings.filterwarnings("ignore", category=UserWarning, message="Unknown section Privacy")
 sphinx_gallery_conf = {

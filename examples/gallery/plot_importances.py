@@ -17,5 +17,4 @@ schema = Schema(bounds=dict.fromkeys(range(6), (0, 1)), label_bounds=(-1, 3))
 names = ["first", "second", "third", "fourth", "nothing", "nothing either"]
 model = DPBoostRegressor(epsilon=1.0, schema=schema).fit(X, y, feature_name=names)
 plot_importance(model, with_error=True)
-plt.tight_layout()
 plt.show()
