@@ -13,9 +13,7 @@ SHORTEST = 12
 _NAME = re.compile(r'(<span class="pre">)([^<]+)')
 _CELL = re.compile(r"<(td|th)\b.*?</\1>", re.S)
 _WORD = re.compile(r"[^\s<>&]+(?=[^<>]*<)")
-_PLACE = re.compile(
-    r"(?<=[A-Za-z0-9)\]])(?:[_/=,:(]+|\.)(?=[A-Za-z])|(?<=[a-z0-9])(?=[A-Z])"
-)
+_PLACE = re.compile(r"(?<=[A-Za-z0-9)\]])(?:[_/=,:(]+|\.)(?=[A-Za-z])|(?<=[a-z0-9])(?=[A-Z])")
 
 
 def broken(name: str) -> str:

@@ -25,6 +25,7 @@ def extensions(monkeypatch):
         "glossary_links",
         "parameter_ranges",
         "stacked_tables",
+        "breakable_names",
         "mathml",
     ):
         sys.modules.pop(name, None)
@@ -202,6 +203,26 @@ def test_a_wide_table_names_the_column_of_each_cell():
     assert [f'<td data-label="c{k} &amp;"><p>{k}</p>' in found for k in range(4)] == [True] * 4
     merged = table(4).replace("<td>", '<td colspan="2">', 1)
     assert stacked(merged) == merged
+
+
+def test_a_long_name_breaks_between_its_parts_only():
+    from breakable_names import breakable
+
+    def code(name):
+        return f'<span class="pre">{name}</span>'
+
+    assert breakable(code("short_name")) == code("short_name")
+    assert breakable(code("privacy/constants.py")) == code("privacy/<wbr>constants.<wbr>py")
+    assert breakable(code("DPBoostClassifier")) == code("DPBoost<wbr>Classifier")
+    assert breakable(code("__version_of_format__ = 1.25")) == code(
+        "__version_<wbr>of_<wbr>format__ = 1.25"
+    )
+    cell = '<td title="a_long_name_here">a_long_name_here, of 1/2</td>'
+    assert (
+        breakable(cell)
+        == '<td title="a_long_name_here">a_<wbr>long_<wbr>name_<wbr>here, of 1/2</td>'
+    )
+    assert breakable("<p>a_long_name_here</p>") == "<p>a_long_name_here</p>"
 
 
 def test_the_list_of_versions_names_folders_beside_each_other():
