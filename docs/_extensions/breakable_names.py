@@ -14,10 +14,14 @@ _NAME = re.compile(r'(<span class="pre">)([^<]+)')
 _CELL = re.compile(r"<(td|th)\b.*?</\1>", re.S)
 _WORD = re.compile(r"[^\s<>&]+(?=[^<>]*<)")
 _PLACE = re.compile(r"(?<=[A-Za-z0-9)\]])(?:[_/=,:(]+|\.)(?=[A-Za-z])|(?<=[a-z0-9])(?=[A-Z])")
+# A browser would break an option after its hyphens.
+_OPTION = re.compile(r"--?[a-z][a-z-]*")
 
 
 def broken(name: str) -> str:
     """Return a name with the places where it may break."""
+    if option := _OPTION.match(name):
+        return f'<span class="option">{option[0]}</span>{name[option.end() :]}'
     if len(name) < SHORTEST:
         return name
     return _PLACE.sub(lambda place: place[0] + "<wbr>", name)

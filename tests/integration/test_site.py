@@ -217,6 +217,8 @@ def test_a_long_name_breaks_between_its_parts_only():
     assert breakable(code("__version_of_format__ = 1.25")) == code(
         "__version_<wbr>of_<wbr>format__ = 1.25"
     )
+    option = '<span class="option">--period-column</span>'
+    assert breakable(code("--period-column")) == code(option)
     cell = '<td title="a_long_name_here">a_long_name_here, of 1/2</td>'
     assert (
         breakable(cell)
