@@ -32,6 +32,8 @@ WINDOWS, MARGIN = (4, 8, 16, 32, 64, 96), 0.25
 SEEN, AROUND, DOUBT = 0.8, 0.01, 1.5
 # No cells beyond that stand out, alone or together, by so many deviations of their noise.
 STANDS_OUT = 4.0
+# Where the noise of all cells together is more than so many times the rows, windows show noise.
+MOST_NOISE = 3.0
 # Bins outside, on either side: this part of all, each twice as wide as the one before.
 PART_OUTSIDE = 1 / 10
 
@@ -382,7 +384,7 @@ def zoom_of(
     most = MAX_CELLS // bins.n_cells
     if whole:
         most = min(most, round((bins.upper - bins.lower) / bins.n_cells))
-    if most < 2:
+    if most < 2 or noise_stddev * math.sqrt(bins.n_cells) > MOST_NOISE * n_rows:
         return None
     up_to = np.concatenate([[0.0], np.cumsum(noisy[: bins.n_cells])])
     for size in WINDOWS:
