@@ -11,9 +11,10 @@ import re
 #: Shorter names stay whole.
 SHORTEST = 12
 _NAME = re.compile(r'(<span class="pre">)([^<]+)')
-_CELL = re.compile(r"<(td|th)\b.*?</\1>", re.S)
+_CELL = re.compile(r"<(td|th|h1)\b.*?</\1>", re.S)
 _WORD = re.compile(r"[^\s<>&]+(?=[^<>]*<)")
 _PLACE = re.compile(r"(?<=[A-Za-z0-9)\]])(?:[_/=,:(]+|\.)(?=[A-Za-z])|(?<=[a-z0-9])(?=[A-Z])")
+_PART = re.compile(r"_|[a-z][A-Z]")
 # A browser would break an option after its hyphens.
 _OPTION = re.compile(r"--?[a-z][a-z-]*")
 
@@ -28,13 +29,13 @@ def broken(name: str) -> str:
 
 
 def breakable(body: str) -> str:
-    """Return a page whose names of code, and whose words in cells of tables, may break."""
+    """Return a page whose names of code, and whose words in titles and tables, may break."""
     body = _NAME.sub(lambda found: found[1] + broken(found[2]), body)
     return _CELL.sub(lambda cell: _WORD.sub(_in_cell, cell[0]), body)
 
 
 def _in_cell(word: re.Match[str]) -> str:
-    return broken(word[0]) if "_" in word[0] else word[0]
+    return broken(word[0]) if _PART.search(word[0]) else word[0]
 
 
 def change(app, name: str, template: str, context: dict, doctree) -> None:

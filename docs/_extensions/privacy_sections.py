@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 RULE = "-------"
 _SECTION = ["Privacy", RULE]
+# The initial of an author, which would begin a list: item P.
+_INITIAL = re.compile(r"^(\s*)(?=[A-Z]\. [A-Z])")
 
 
 def moved(lines: list[str]) -> list[str]:
@@ -55,8 +59,12 @@ def _trimmed(lines: list[str]) -> list[str]:
 
 
 def process(app, what, name, thing, options, lines: list[str]) -> None:
-    """Move the section before numpydoc reads the docstring."""
-    lines[:] = moved(lines)
+    """Move the section before numpydoc reads the docstring.
+
+    What LightGBM documents may name a version, which is not one of this library.
+    """
+    kept = [line for line in moved(lines) if not line.strip().startswith(".. versionadded::")]
+    lines[:] = [_INITIAL.sub(r"\1\\", line) for line in kept]
 
 
 def setup(app) -> dict[str, bool]:

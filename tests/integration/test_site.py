@@ -205,6 +205,14 @@ def test_a_wide_table_names_the_column_of_each_cell():
     assert stacked(merged) == merged
 
 
+def test_authors_begin_no_list_and_versions_of_lightgbm_are_left_out():
+    from privacy_sections import process
+
+    lines = ["Notes", "-----", "J. Dong, GDP.", "", ".. versionadded:: 4.0.0", ">>> A. B"]
+    process(None, "function", "f", None, None, lines)
+    assert lines == ["Notes", "-----", "\\J. Dong, GDP.", "", ">>> A. B"]
+
+
 def test_a_long_name_breaks_between_its_parts_only():
     from breakable_names import breakable
 
