@@ -12,7 +12,7 @@ import re
 SHORTEST = 12
 _NAME = re.compile(r'(<span class="pre">)([^<]+)')
 _CELL = re.compile(r"<(td|th|h1)\b.*?</\1>", re.S)
-_WORD = re.compile(r"[^\s<>&]+(?=[^<>]*<)")
+_WORD = re.compile(r"&\w+;|[^\s<>&]+(?=[^<>]*<)")
 _PLACE = re.compile(r"(?<=[A-Za-z0-9)\]])(?:[_/=,:(]+|\.)(?=[A-Za-z])|(?<=[a-z0-9])(?=[A-Z])")
 _PART = re.compile(r"_|[a-z][A-Z]")
 # A browser would break an option after its hyphens.
@@ -35,7 +35,8 @@ def breakable(body: str) -> str:
 
 
 def _in_cell(word: re.Match[str]) -> str:
-    return broken(word[0]) if _PART.search(word[0]) else word[0]
+    entity = word[0].startswith("&")
+    return broken(word[0]) if _PART.search(word[0]) and not entity else word[0]
 
 
 def change(app, name: str, template: str, context: dict, doctree) -> None:

@@ -383,7 +383,7 @@ _PARAMETERS = (
 for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):
     _head, *_examples = docs.docstring_of(_estimator).partition("Examples\n---")
     _parameters = with_effects(dedent(_DOCUMENTATION), docs.ranges_of(), {**EFFECTS, **OF_PARTIES})
-    _estimator.__doc__ = f"{_head.rstrip()}\n\n{_parameters}\n{''.join(_examples)}\n"
+    _estimator.__doc__ = f"{_head.rstrip()}\n\n{_parameters}\n\n{''.join(_examples)}\n"
 
 
 def estimator_of(agreement: Agreement) -> Any:

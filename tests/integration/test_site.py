@@ -232,6 +232,8 @@ def test_a_long_name_breaks_between_its_parts_only():
         breakable(cell)
         == '<td title="a_long_name_here">a_<wbr>long_<wbr>name_<wbr>here, of 1/2</td>'
     )
+    entity = "<td>&ApplyFunction;</td>"
+    assert breakable(entity) == entity
     assert breakable("<p>a_long_name_here</p>") == "<p>a_long_name_here</p>"
 
 
