@@ -32,8 +32,8 @@ WINDOWS, MARGIN = (4, 8, 16, 32, 64, 96), 0.25
 SEEN, AROUND, DOUBT = 0.8, 0.01, 1.5
 # No cells beyond that stand out, alone or together, by so many deviations of their noise.
 STANDS_OUT = 4.0
-# The noise of a window is at most this part of the rows: with more, one of many windows shows all of
-# them by chance.
+# The noise of a window is at most this part of the rows: with more, one of many windows shows all
+# rows by chance.
 MOST_NOISE = 0.25
 # Bins outside, on either side: this part of all, each twice as wide as the one before.
 PART_OUTSIDE = 1 / 10
