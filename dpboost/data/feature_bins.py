@@ -32,8 +32,9 @@ WINDOWS, MARGIN = (4, 8, 16, 32, 64, 96), 0.25
 SEEN, AROUND, DOUBT = 0.8, 0.01, 1.5
 # No cells beyond that stand out, alone or together, by so many deviations of their noise.
 STANDS_OUT = 4.0
-# Where the noise of all cells together is more than so many times the rows, windows show noise.
-MOST_NOISE = 3.0
+# The noise of a window is at most this part of the rows: with more, one of many windows shows all
+# rows by chance.
+MOST_NOISE = 0.25
 # Bins outside, on either side: this part of all, each twice as wide as the one before.
 PART_OUTSIDE = 1 / 10
 
@@ -384,11 +385,11 @@ def zoom_of(
     most = MAX_CELLS // bins.n_cells
     if whole:
         most = min(most, round((bins.upper - bins.lower) / bins.n_cells))
-    if most < 2 or noise_stddev * math.sqrt(bins.n_cells) > MOST_NOISE * n_rows:
+    if most < 2:
         return None
     up_to = np.concatenate([[0.0], np.cumsum(noisy[: bins.n_cells])])
     for size in WINDOWS:
-        if size > bins.n_cells / 8:
+        if size > bins.n_cells / 8 or noise_stddev * math.sqrt(size) > MOST_NOISE * n_rows:
             return None
         first = int(np.argmax(up_to[size:] - up_to[:-size]))
         low, high = max(0, first - 2 * size), min(bins.n_cells, first + 3 * size)

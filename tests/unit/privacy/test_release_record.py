@@ -160,10 +160,10 @@ def test_a_budget_is_in_it_with_its_lines():
     assert [line["own"] for line in whole["lines"]] == [False, True, True, True, True]
     assert {each["account"] for each in whole["accounts"]} == {"pure", "Gaussian"}
     other = dpboost.Budget(epsilon=8.0, delta=1e-5, pure_epsilon=2.0)
-    with pytest.raises(dpboost.InvalidParameterError, match="the one that the fit belongs to"):
+    with pytest.raises(dpboost.InvalidParameterError, match="must be the budget of the fit"):
         model.privacy_report_.certificate(budget=other)
     outside = FITS["best, add_remove"]()
-    with pytest.raises(dpboost.InvalidParameterError, match="the one that the fit belongs to"):
+    with pytest.raises(dpboost.InvalidParameterError, match="must be the budget of the fit"):
         outside.privacy_report_.certificate(budget=budget)
 
 

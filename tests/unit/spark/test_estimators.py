@@ -68,12 +68,15 @@ def on_cluster(frame, kind, task, **more):
     return estimator(**columns, **given(kind, task, **more)).fit(frame)
 
 
-@pytest.fixture(scope="module", params=[1, 3])
+@pytest.fixture(scope="module", params=[pytest.param(1, marks=pytest.mark.nightly), 3])
 def frame(request, session):
     return on_spark(session, request.param).persist()
 
 
-@pytest.mark.parametrize(("kind", "recipe", "task"), EVERY)
+@pytest.mark.parametrize(
+    ("kind", "recipe", "task"),
+    [pytest.param(*each, marks=() if each[1] == "best" else pytest.mark.nightly) for each in EVERY],
+)
 def test_every_recipe_trains_the_same_model(frame, kind, recipe, task):
     model = on_cluster(frame, kind, task, recipe=recipe)
     assert outcome(model.to_local()) == outcome(locally(kind, task, recipe=recipe))

@@ -185,7 +185,7 @@ def test_counts_that_noise_hides_make_no_cells_finer():
     seen[500:504] = 500.0
     given = {"n_rows": 1000.0, "whole": False}
     assert zoom_of(bins, seen, noise_stddev=1.0, **given) is not None
-    assert zoom_of(bins, seen, noise_stddev=100.0, **given) is None
+    assert zoom_of(bins, seen, noise_stddev=200.0, **given) is None
 
 
 def test_missing_values_are_in_no_cell_and_far_ones_in_the_last(monkeypatch):
