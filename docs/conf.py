@@ -64,6 +64,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "remove_config_comments": True,
     "min_reported_time": 0,
 }
