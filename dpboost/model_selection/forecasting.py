@@ -238,7 +238,7 @@ def forecast(
     :math:`m` training rows and :math:`t` on the left-out part differ by this loss, but mostly by
     memorized rows:
 
-    .. math:: s = t + \tfrac15 (l - t) (1 - m / n)
+    .. math:: s = t + \frac{1}{5} (l - t) (1 - m / n)
 
     The factor of a fifth was the most accurate on other divisions of the tables of the benchmark
     ``budget``. The public rows limit the precision of a forecast: the AUC of one model on 1,000 of
