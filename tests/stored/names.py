@@ -27,7 +27,7 @@ INTERNAL = {
         *("continuation", "continued", "declared", "entropy", "honest", "learns", "ledger"),
         *("listed", "noise_variance_ratio", "relation", "rows_of_user", "warn", "weights"),
     ),
-    "Booster": ("of_ensemble",),
+    "Booster": ("of_ensemble", "of_written_text"),
     "Budget": (
         *("account", "accountant", "agrees", "check_process", "close", "count_in"),
         *("failure_delta", "held_out", "hold", "is_named_by", "key", "knows", "left_of_periods"),
