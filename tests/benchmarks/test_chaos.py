@@ -89,6 +89,7 @@ def test_the_page_counts_what_was_measured():
     assert f"| all | {n_kills} |" in text
 
 
+@pytest.mark.nightly
 def test_a_party_that_is_lost_leaves_a_model_and_two_an_error():
     one = numbers(measure(0, 0, ("party1",), n_trees=2))
     assert {part for name, part in one if name == "outcome"} <= {OTHER, ERROR, SAME}

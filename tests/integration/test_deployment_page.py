@@ -103,6 +103,7 @@ def session(folder, serve, coordinate):
     return said, seen
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="the program 'openssl' is missing")
 def test_five_hospitals_follow_the_page(tmp_path):
     (port,) = free_ports(1)

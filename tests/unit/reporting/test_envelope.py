@@ -79,8 +79,8 @@ def test_other_keys_types_and_statements_are_refused(certificate, envelope):
         opened(envelope | {"signatures": []}, PUBLIC)
     statement = json.loads(base64.b64decode(envelope["payload"]))
     for change, match in (
-        ({"predicateType": "x"}, "no certificate"),
-        ({"_type": "x"}, "no certificate"),
+        ({"predicateType": "x"}, "not a dpboost certificate"),
+        ({"_type": "x"}, "not a dpboost certificate"),
         ({"subject": []}, "another model"),
         ({"subject": [{"name": "x", "digest": {"sha256": "0" * 64}}]}, "another model"),
         ({"predicate": []}, "malformed"),

@@ -194,6 +194,7 @@ def test_a_table_without_rows_is_refused(frame):
         regress(frame.where("a > 5"))
 
 
+@pytest.mark.nightly
 def test_rows_that_are_others_at_each_reading_are_refused(session):
     """Drawn anew by an own function, as by a table to which somebody writes."""
     drawn = functions.udf(lambda: float(np.random.default_rng().random()), DoubleType())
