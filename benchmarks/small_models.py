@@ -19,6 +19,7 @@ from unittest import mock
 import lightgbm
 import numpy as np
 
+from benchmarks.catalog import EXPERIMENTS
 from benchmarks.glass_box.tables import Parts, parts
 from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
@@ -38,20 +39,7 @@ from dpboost.reporting.terms import COMPACT_SETTINGS
 from dpboost.trees.leaf_boxes import leaf_boxes
 from dpboost.trees.leaf_index import leaf_index
 
-#: Those of the runs ``best`` and ``best-real``.
-TABLES = (
-    "adult",
-    "bank",
-    "cod_rna",
-    "abalone",
-    "bike_sharing",
-    "kc_house",
-    "delays",
-    "default_credit",
-    "spambase",
-    "telco_churn",
-    "diamonds",
-)
+TABLES = (*EXPERIMENTS["best"].problems, *EXPERIMENTS["best-real"].problems)
 EPSILONS = (0.1, 1.0, 8.0)
 REPEATS = 10
 #: Table and epsilon of which serving is timed, and three ways to draw rows are compared.
@@ -60,12 +48,12 @@ SERVED = ("adult", 8.0)
 #: to, and parameters of `compact`.
 CHEAPER = (("adult", 1.0), ("default_credit", 0.1), ("kc_house", 1.0))
 WAYS: dict[str, tuple[Mapping[str, Any], int, Mapping[str, Any]]] = {
-    "as shipped": ({}, 25_000, {}),
-    "63 bins a feature": ({"max_bin": 63}, 25_000, {}),
+    "as shipped": ({}, compacting._N_ROWS, {}),
+    "63 bins a feature": ({"max_bin": 63}, compacting._N_ROWS, {}),
     "10,000 rows": ({}, 10_000, {}),
-    "15 leaves a tree": ({}, 25_000, {"num_leaves": 15}),
-    "150 trees, learning rate .25": ({"learning_rate": 0.25}, 25_000, {"n_trees": 150}),
-    "100 trees, learning rate .3": ({"learning_rate": 0.3}, 25_000, {"n_trees": 100}),
+    "15 leaves a tree": ({}, compacting._N_ROWS, {"num_leaves": 15}),
+    "150 trees, learning rate .25": ({"learning_rate": 0.25}, compacting._N_ROWS, {"n_trees": 150}),
+    "100 trees, learning rate .3": ({"learning_rate": 0.3}, compacting._N_ROWS, {"n_trees": 100}),
     "100 trees, 10,000 rows, 63 bins": (
         {"learning_rate": 0.3, "max_bin": 63},
         10_000,
@@ -395,11 +383,17 @@ def _mean(rows: Sequence[Result], **what: Any) -> float:
     return float(np.mean(found)) if found else float("nan")
 
 
+def _measure(rows: Sequence[Result]) -> str:
+    """Return the measure of accuracy that rows of one table have."""
+    (measure,) = {row.measure for row in rows} & {"AUC", "RMSE"}
+    return measure
+
+
 def _accuracy_lines(rows: Sequence[Result]) -> Iterator[str]:
     """Yield accuracy, bytes and seconds of full models and of their compact forms."""
     lines = []
     for data in distinct(rows, "data"):
-        (measure,) = {row.measure for row in pick(rows, data=data)} & {"AUC", "RMSE"}
+        measure = _measure(pick(rows, data=data))
         for epsilon in EPSILONS:
             mine = pick(rows, data=data, epsilon=epsilon)
             if not mine:
@@ -529,15 +523,13 @@ def _cost_lines(rows: Sequence[Result]) -> Iterator[str]:
         line = [way]
         for name in distinct(rows, "data"):
             mine = pick(rows, data=name, method=way)
-            (measure,) = {row.measure for row in mine} & {"AUC", "RMSE"}
             line.append(f"{_mean(mine, measure='part'):.1f}")
             line.append(f"{_mean(mine, measure='error'):.3f}")
-            line.append(f"{_mean(mine, measure=measure):.4f}")
+            line.append(f"{_mean(mine, measure=_measure(mine)):.4f}")
         lines.append(line)
     head = ["compact form"]
     for name in distinct(rows, "data"):
-        (measure,) = {row.measure for row in pick(rows, data=name)} & {"AUC", "RMSE"}
-        head += [f"{name}: time", "error", measure]
+        head += [f"{name}: time", "error", _measure(pick(rows, data=name))]
     yield from (
         "## Ways to make it cheaper",
         "",
