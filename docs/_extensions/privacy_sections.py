@@ -1,4 +1,4 @@
-"""Shows the section *Privacy* of docstrings, which numpydoc does not know, among the notes."""
+"""Prepares docstrings for numpydoc: the section *Privacy*, unknown to it, goes among the notes."""
 
 from __future__ import annotations
 
@@ -59,10 +59,7 @@ def _trimmed(lines: list[str]) -> list[str]:
 
 
 def process(app, what, name, thing, options, lines: list[str]) -> None:
-    """Move the section before numpydoc reads the docstring.
-
-    What LightGBM documents may name a version, which is not one of this library.
-    """
+    """Move the section, and drop LightGBM's versions, before numpydoc reads the docstring."""
     kept = [line for line in moved(lines) if not line.strip().startswith(".. versionadded::")]
     lines[:] = [_INITIAL.sub(r"\1\\", line) for line in kept]
 
