@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,16 @@ from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 
 DELTA = Fraction(1, 10**5)
+
+#: Libraries that tests before ours leave threads or finalizers of, which log whenever they run.
+FOREIGN = ("asyncio", "distributed", "py4j", "tornado")
+
+
+@pytest.fixture(autouse=True)
+def _no_log_of_other_tests(monkeypatch):
+    """Hear no cluster of another test of this process: an audit compares all log records."""
+    for name in FOREIGN:
+        monkeypatch.setattr(logging.getLogger(name), "propagate", False)
 
 
 @pytest.fixture

@@ -273,9 +273,10 @@ def test_there_is_a_value_for_each_round_and_a_few_are_released(how_many, rounds
         )
     assert set(results) == {f"valid {name}-{kind}" for name in ("l1", "l2") for kind in KINDS}
     assert {len(values) for values in results.values()} == {9}
-    values = results["valid l2-mean"]
-    changes = [n for n in range(1, 10) if n == 1 or not equal(values[n - 2], values[n - 1])]
-    assert [n for n in changes if not np.isnan(values[n - 1])] == list(rounds)
+    changes = set()
+    for values in results.values():  # one alone may say the same twice, at the end of its range
+        changes |= {n for n in range(1, 10) if n == 1 or not equal(values[n - 2], values[n - 1])}
+    assert [n for n in sorted(changes) if not np.isnan(values[n - 1])] == list(rounds)
     assert records[0].spent == records[0].capacity
     if caught is not None:
         shown = f"of rounds {', '.join(map(str, rounds))}, and"
