@@ -5,6 +5,7 @@ Proof: docs/proofs/integers.md.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,13 +51,21 @@ def to_integer_units(
     A map of each number by itself, with public bounds. It raises no error, gives no warning and
     takes no branch that depends on a number.
     """
-    kinds = np.iinfo(dtype)
-    least, most = max(-LARGEST_UNITS, int(kinds.min)), min(LARGEST_UNITS, int(kinds.max))
+    least, most = _range_of(dtype)
     if not least <= low <= high <= most:
         raise ValueError(f"The bounds ({low}, {high}) of units are not within ({least}, {most}).")
     numbers = np.asarray(values, dtype=np.float64)
-    # The bounds are whole numbers: clipped before rounding, a number is inside them after it.
-    units = np.clip(numbers, low, high, out=np.empty(numbers.shape))
+    # The bounds are whole numbers: clipped before rounding, a number is inside them after it. Two
+    # plain operations: a round's few leaves take a third of the time that np.clip needs.
+    units = np.maximum(numbers, low, out=np.empty(numbers.shape))
+    np.minimum(units, high, out=units)
     np.copyto(units, min(max(0, low), high), where=np.isnan(units))
     (np.trunc if toward_zero else np.rint)(units, out=units)
     return units.astype(dtype)
+
+
+@lru_cache(maxsize=None)
+def _range_of(dtype: type[np.integer[Any]]) -> tuple[int, int]:
+    """Return the integers that a type and a double both hold exactly."""
+    kinds = np.iinfo(dtype)
+    return max(-LARGEST_UNITS, int(kinds.min)), min(LARGEST_UNITS, int(kinds.max))

@@ -103,11 +103,12 @@ class ListedParts:
 
 def _leaves_below(partition: Partition, node: int) -> list[int]:
     """Return the leaves of the subtree at a node, which is below zero where it is a leaf."""
+    left, right = partition.left.tolist(), partition.right.tolist()
     found, open_nodes = [], [node]
     while open_nodes:
         node = open_nodes.pop()
         if node < 0:
             found.append(~node)
         else:
-            open_nodes += [int(partition.left[node]), int(partition.right[node])]
+            open_nodes += left[node], right[node]
     return found

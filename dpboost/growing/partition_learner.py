@@ -104,7 +104,7 @@ class PartitionLearner:
         # From here on there are released sums alone: gains, order, rate and leaves cost nothing.
         if self.listed is not None:
             one = self.scale.weight_noise(noise_stddev, len(hessians))
-            self.listed.learn(partition, hessians.mean(axis=0), one)
+            self.listed.learn(partition, _mean_of(hessians), one)
         leaf, rules = self.leaf, self.rules
         if self.prior is not None:
             leaf = self.prior.leaf(leaf, gradients, hessians, noise_stddev)
@@ -176,8 +176,13 @@ def release_leaves(
     if scale.one_hessian:
         # As many measurements of one number: their mean has the noise of one, over the root of
         # their number.
-        hessians[:] = hessians.mean(axis=0)
+        hessians[:] = _mean_of(hessians)
     return gradients, hessians, noise_stddev
+
+
+def _mean_of(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean over the outputs; NumPy takes its time for that of one."""
+    return outputs.mean(axis=0) if len(outputs) > 1 else outputs[0]
 
 
 def leaf_steps(

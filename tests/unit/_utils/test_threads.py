@@ -75,7 +75,7 @@ def test_openmp_tells_its_limits():
     with threadpoolctl.threadpool_limits(1, user_api="openmp"):
         assert kernels.max_threads() == 1
         assert effective_n_threads(None) == 1
-    script = "from dpboost._kernels import machine; print(machine.max_threads())"
+    script = "from dpboost._kernels import cpu_features; print(cpu_features.max_threads())"
     environment = os.environ | {"OMP_NUM_THREADS": "3"}
     command = [sys.executable, "-c", script]
     assert subprocess.check_output(command, env=environment).strip() == b"3"
