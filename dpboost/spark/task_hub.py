@@ -140,6 +140,9 @@ class TaskHub:
         with self._changed:
             self._ended = True
             links, self._links = list(self._links.values()), {}
+        # Closed alone, it would stay open for as long as the thread waits for a client.
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for link in links:
             with suppress(OSError):

@@ -106,6 +106,17 @@ def test_a_refusal_is_forgotten_when_the_task_is_back(hub, started):
         hub.check()
 
 
+def test_nothing_listens_after_the_end():
+    before = threading.active_count()
+    with TaskHub(HERE, HERE, 0, lambda partition: partition) as own:
+        address = HERE, own.address.port
+        socket.create_connection(address).close()  # a client, after whom it waits for the next
+        time.sleep(0.2)
+    until(lambda: threading.active_count() == before)
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(address)
+
+
 def test_who_has_another_token_is_not_answered(hub):
     stranger = replace(hub.address, token=b"0" * len(hub.address.token))
     with stranger.connect(0) as link, pytest.raises((ConnectionError, ssl.SSLError)):
