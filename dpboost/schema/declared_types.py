@@ -84,6 +84,10 @@ def _stripped(cell: Any) -> Any:
     return cell.strip() if isinstance(cell, str) else cell
 
 
+def _plain_word(cell: Any) -> str:
+    return str(cell).strip().lower()
+
+
 def _numbers(column: Any) -> Any:
     """Return the numbers of a column, dates in days; a cell that is none of both is missing."""
     import pandas as pd
@@ -96,7 +100,8 @@ def _numbers(column: Any) -> Any:
         plain = pd.to_numeric(column, "coerce").astype(float)
         if plain.isna().equals(column.isna()):
             return plain
-    text = column.astype(object).map(str, na_action="ignore").str.strip().str.lower()
+    # By each cell: a column without one has no text methods, and an error would tell that.
+    text = column.astype(object).map(_plain_word, na_action="ignore").astype(object)
     found = pd.to_numeric(text.map(_WORDS).where(text.isin(list(_WORDS)), text), "coerce")
     found = found.astype(float)
     left = text[found.isna() & text.notna()]

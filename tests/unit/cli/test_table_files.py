@@ -96,6 +96,14 @@ def test_cells_of_parquet_columns_of_numbers():
     assert np.isnan(found[1])
 
 
+@pytest.mark.parametrize("cell", [None, np.nan, pd.NA, "", "?"])
+@pytest.mark.parametrize("dtype", [object, "string", "category"])
+def test_a_declared_number_may_be_missing_in_each_row(cell, dtype):
+    table = pd.DataFrame({"x": pd.Series([cell] * 3, dtype=dtype)})
+    assert typed(table, {}, {"x"})["x"].isna().all()
+    assert typed(table.iloc[:0], {}, {"x"})["x"].dtype == float
+
+
 def test_types_are_read_off_the_cells(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(
