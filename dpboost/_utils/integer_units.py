@@ -5,7 +5,7 @@ Proof: docs/proofs/integers.md.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ def to_integer_units(
     A map of each number by itself, with public bounds. It raises no error, gives no warning and
     takes no branch that depends on a number.
     """
-    least, most = _range_of(dtype)
+    least, most = _range_of(dtype.__name__)
     if not least <= low <= high <= most:
         raise ValueError(f"The bounds ({low}, {high}) of units are not within ({least}, {most}).")
     numbers = np.asarray(values, dtype=np.float64)
@@ -64,8 +64,8 @@ def to_integer_units(
     return units.astype(dtype)
 
 
-@lru_cache(maxsize=None)
-def _range_of(dtype: type[np.integer[Any]]) -> tuple[int, int]:
+@cache
+def _range_of(dtype_name: str) -> tuple[int, int]:
     """Return the integers that a type and a double both hold exactly."""
-    kinds = np.iinfo(dtype)
+    kinds = np.iinfo(np.dtype(dtype_name))
     return max(-LARGEST_UNITS, int(kinds.min)), min(LARGEST_UNITS, int(kinds.max))

@@ -89,11 +89,16 @@ def _read_csv(path: str, mark: str, numeric: Iterable[str]) -> Any:
     types: dict[str, type] = defaultdict(lambda: str, dict.fromkeys(numeric, float))
     if types and mark != ";" and os.path.isfile(path):
         try:
-            # The same rounding as the conversion from text.
-            return pandas().read_csv(path, dtype=types, float_precision="round_trip", **given)
+            return pandas().read_csv(path, dtype=types, **_exact_numbers(), **given)
         except ValueError:
             pass
     return pandas().read_csv(path, dtype=str, **given)
+
+
+def _exact_numbers() -> dict[str, str]:
+    """Return what makes pandas round as the conversion from text does; 3.1 always does."""
+    major, minor = map(int, pandas().__version__.split(".")[:2])
+    return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
 
 
 def _separator(path: str) -> str:
