@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib import util
 from pathlib import Path
+from typing import Any
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Before anything loads OpenMP: the workers share the processors already.
@@ -104,6 +105,19 @@ def pytest_configure(config: pytest.Config) -> None:
             f"kernels {', '.join(stale)} are older than their sources; "
             "run `python -m pip install -e .` again"
         )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Any:
+    """Replay the calls of a test after it, where that is requested."""
+    if not item.config.getoption("--replay"):
+        return (yield)
+    from tests import every_replay
+
+    skip = every_replay.patches_the_package(item)
+    result = yield
+    every_replay.compare_all(skip=skip)
+    return result
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -373,9 +373,13 @@ def claim(
         part = (*part, (f"holdout {name}", TRAINED))
     budget.remember(*belongs)
     rho = ZCDPAccountant.privacy_measure
+    running = current()
+    if isinstance(running, Replaying):  # of the same name, whichever cluster made the call
+        what = running.source.facts["budget"].get("what", what)
     note(
         "budget",
         {
+            "what": what,
             "terms": budget.terms,
             "fraction": str(size),
             "disjoint": given.table if isinstance(given, DisjointTable) else None,

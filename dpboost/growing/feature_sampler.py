@@ -13,6 +13,10 @@ MEMORY = 0.99
 # Where columns were chosen before the first tree, the others have this part of the draws together,
 # and more once one of them has shown a gain beyond so many deviations of the noise.
 PART_OF_OTHERS, DOUBT_OF_OTHERS = 0.08, 2.0
+# A tree that splits chosen columns with at most one other shows no two others that tell something
+# only together. So many of the trees therefore draw from all columns alike, as long as the pairs of
+# columns are few enough for such trees to meet most of them; with more columns it is not worth it.
+EXPLORING, FEW_COLUMNS = 0.2, 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +165,7 @@ class FeatureQueue:
         self._sets = FeatureSets(self.again, public)
         self._waiting: list[int] = []
         self._preferred: NDArray[np.bool_] | None = None
+        self._exploring = 0.0
         self._gains = np.zeros(n_features)
         self._variances = np.zeros(n_features)
         self._visits = np.zeros(n_features)
@@ -175,6 +180,9 @@ class FeatureQueue:
         """
         self._preferred = np.zeros(len(self._gains), dtype=bool)
         self._preferred[list(chosen)] = True
+        # Where features meet in groups, or by weight, the others come one by one.
+        if self._groups is None and self._paired is None and not self._chosen_by_weight:
+            self._exploring = EXPLORING * min(1.0, (FEW_COLUMNS / len(self._allowed)) ** 2)
 
     @property
     def has_new(self) -> bool:
@@ -199,6 +207,9 @@ class FeatureQueue:
             return self._take_constrained(k, allowed)
         if self._chosen_by_weight:
             return self._some_of(allowed, k)
+        if self._exploring and not self.has_new and self._public.random() < self._exploring:
+            drawn = self._public.choice(allowed, min(k, len(allowed)), replace=False)
+            return drawn.astype(np.int32)
         taken: list[int] = []
         while len(taken) < k:
             if not self._waiting:
@@ -325,7 +336,8 @@ class FeatureQueue:
         if self._preferred is not None:
             others = self._allowed[~self._preferred[self._allowed]]
             sure = self._shown(max(preference.doubt, DOUBT_OF_OTHERS))[others] / best
-            together = PART_OF_OTHERS / (1 - PART_OF_OTHERS) * chances[self._to_begin_with].sum()
+            part = max(PART_OF_OTHERS - self._exploring, 0.0)
+            together = part / (1 - part) * chances[self._to_begin_with].sum()
             floor = min(float(together) / max(len(others), 1), preference.floor)
             chances[others] = sure**preference.power + floor
         return chances if self._factors is None else chances * self._factors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Protocol
@@ -186,7 +187,13 @@ def _estimator(call: Call, given: Mapping[str, Any]) -> Any:
         kind = _ESTIMATORS[name]
     if issubclass(kind, MissingObject):
         raise InvalidParameterError(f"replay does not know the estimator {name!r}.")
-    return kind(**_found(call.parameters, given))
+    found = _found(call.parameters, given)
+    taken = inspect.signature(kind).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in taken.values()):
+        return kind(**found)
+    # A subclass whose constructor chooses the rest by itself.
+    model = kind(**{name: value for name, value in found.items() if name in taken})
+    return model.set_params(**{name: value for name, value in found.items() if name not in taken})
 
 
 def _found(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -223,6 +223,7 @@ class Replaying(Recording):
         """Return the outcomes of the ledger that was opened at this place."""
         if len(self._opened) >= len(self.source.ledgers):
             raise ReplayError("This call opens a ledger that the transcript does not have.")
+        self.reasons += [reason for reason in reasons if reason not in self.reasons]
         self._opened.append(Recorded(self.source.ledgers[len(self._opened)]))
         return self._opened[-1]
 
@@ -231,6 +232,10 @@ class Replaying(Recording):
         whole = len(self._opened) == len(self.source.ledgers)
         if not whole or any(ledger.rest for ledger in self._opened):
             raise ReplayError("The transcript has releases that this call does not make.")
+        if self.reasons != self.source.reasons:
+            raise ReplayError(
+                "The transcript and this call differ in why the guarantee does not hold."
+            )
 
 
 _current: ContextVar[Recording | None] = ContextVar("recording", default=None)

@@ -6,7 +6,10 @@ columns and types, all cells missing or zero, each public class once.
 
 from __future__ import annotations
 
+import math
 import os
+import re
+from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +28,9 @@ from dpboost.data.evaluation_rows import (
     without_training_rows,
 )
 from dpboost.schema import Schema
+
+#: The name of a sparse column type of pandas: that of its cells, and the cell that is not stored.
+_SPARSE = re.compile(r"Sparse\[(\w+), (\S+)\]")
 
 
 class UnrecordableError(InvalidParameterError):
@@ -99,7 +105,7 @@ class TableForm:
 
                 X = make_meta(X)
             else:
-                X = np.zeros((1, X.shape[1]))
+                X = np.zeros((1, X.shape[1]), dtype=X.dtype)
         if is_dataset(X):
             batches = getattr(X, "_batches", None)
             own = cls.of(batches, lists=lists) if batches else cls._of_rows(unpack(X), lists)
@@ -187,6 +193,10 @@ class TableForm:
             if name == "category":
                 listed = self.lists.get(position, ())
                 dtype = pd.CategoricalDtype(list(listed), ordered=position in self.ordered)
+            sparse = _SPARSE.fullmatch(name)
+            if sparse:
+                name, fill = sparse.groups()
+                dtype = pd.SparseDtype(name, math.nan if fill == "nan" else literal_eval(fill))
             plain = name.startswith(("int", "uint", "bool", "float"))
             cells = [0 if plain else None] * n_rows
             columns.append(pd.Series(cells, dtype=dtype))
@@ -246,11 +256,17 @@ class NumbersForm:
     width: int | None = None
 
     @classmethod
-    def of(cls, values: Any, kind: str) -> NumbersForm | None:
-        """Return the form of an argument, None if it is not given."""
+    def of(cls, values: Any, kind: str, X: Any = None) -> NumbersForm | None:
+        """Return the form of an argument, None if it is not given.
+
+        Scores of several classes may be one column after the other, as many as the rows of `X`.
+        """
         if values is None:
             return None
         shape = values.shape if hasattr(values, "shape") else np.asarray(values).shape
+        n_rows = getattr(X, "shape", (None,))[0] if kind == "score" else None
+        if len(shape) == 1 and isinstance(n_rows, int) and 0 < n_rows < shape[0]:
+            shape = (n_rows, shape[0] // n_rows)
         return cls(kind=kind, width=int(shape[1]) if len(shape) == 2 else None)
 
     def blank(self, n_rows: int) -> Any:
@@ -331,7 +347,7 @@ class Call:
         facts : mapping
             What it noted.
         """
-        rest = _without_training_rows(given)
+        rest, X = _without_training_rows(given), given.get("X")
         if "folds" in facts and function == "cv":
             rest["nfold"] = facts["folds"]
         subject = rest.pop("self", None)
@@ -345,7 +361,7 @@ class Call:
                 if name == "train_set":
                     numbers |= _of_dataset(value)
         for name, kind in NUMBERS.items():
-            form = NumbersForm.of(rest.pop(name, None), kind)
+            form = NumbersForm.of(rest.pop(name, None), kind, X)
             if form is not None:
                 numbers[name] = form
         groups = rest.get("groups")

@@ -105,6 +105,7 @@ class Transcript:
             values=list(self.values),
             ledgers=[list(steps) for steps in self.ledgers],
             reasons=list(self.reasons),
+            facts=dict(self.call.facts),
         )
 
     def to_bytes(self) -> bytes:

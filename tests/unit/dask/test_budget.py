@@ -13,6 +13,7 @@ from dpboost import (  # noqa: E402
     BudgetExceededError,
     DPBoostRegressor,
     InvalidParameterError,
+    replay,
 )
 from dpboost.dask import DaskDPBoostRegressor  # noqa: E402
 
@@ -30,6 +31,8 @@ def test_a_fit_on_a_cluster_is_in_the_books(client):
     report = model.privacy_report_
     assert report.spent <= report.capacity == budget.total(budget.accountant) / 2
     assert report.facts["budget"].startswith("50 % of the budget")
+    again = replay(model.transcript_)  # without a cluster, and of the same name in the books
+    assert again.booster_.model_to_string() == model.booster_.model_to_string()
     with budget, pytest.raises(BudgetExceededError):
         model.fit(rows, labels, fraction=0.6)
     assert len(budget.lines) == 1

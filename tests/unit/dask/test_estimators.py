@@ -27,6 +27,7 @@ from dpboost import (  # noqa: E402
     DPTreeClassifier,
     DPTreeRegressor,
     InvalidParameterError,
+    replay,
 )
 from dpboost.dask import (  # noqa: E402
     DaskDPBoostClassifier,
@@ -376,7 +377,8 @@ def test_types_of_partitions_are_those_of_the_whole_table(client):
     for rows, parts in ((whole, chunked(whole, 3)), (frame, dd.from_pandas(frame, npartitions=3))):
         y = chunked(Y, 3) if rows is whole else dd.from_pandas(pd.Series(Y), npartitions=3)
         one = text(DPBoostRegressor(**given).fit(rows, Y))
-        assert text(DaskDPBoostRegressor(client=client, **given).fit(parts, y).to_local()) == one
+        model = DaskDPBoostRegressor(client=client, **given).fit(parts, y)
+        assert text(model) == text(replay(model.transcript_)) == one
         assert one != text(DPBoostRegressor(**given).fit(rows.astype(float), Y))
 
 

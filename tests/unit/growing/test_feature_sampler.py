@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from dpboost.growing.feature_sampler import (
+    EXPLORING,
     MEMORY,
     PART_OF_OTHERS,
     AllowedFeatures,
@@ -247,9 +250,17 @@ def test_factors_and_parts_keep_to_groups_and_pairs():
 # -- columns that were chosen before the first tree -----------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"fraction": 0.5}, {"factors": (1.0,) * 40}])
-def test_chosen_features_come_first_and_the_others_now_and_then(options):
-    waiting = FeatureQueue(40, PLAIN, np.random.default_rng(0), **options)
+@pytest.mark.parametrize(
+    ("n_features", "options", "of_others"),
+    [
+        (40, {}, EXPLORING * 37 / 40),
+        (100, {}, PART_OF_OTHERS - 0.032 * 3 / 100),
+        (40, {"fraction": 0.5}, None),
+        (40, {"factors": (1.0,) * 40}, PART_OF_OTHERS),
+    ],
+)
+def test_chosen_features_come_first_and_the_others_now_and_then(n_features, options, of_others):
+    waiting = FeatureQueue(n_features, PLAIN, np.random.default_rng(0), **options)
     waiting.prefer([3, 5, 8])
     first = []
     while waiting.has_new:
@@ -258,9 +269,23 @@ def test_chosen_features_come_first_and_the_others_now_and_then(options):
     assert sorted(first) == [3, 5, 8]
     if options.get("fraction"):
         return  # a part of the features may hold none of them
-    found = shares(waiting, 40)
-    assert found[[3, 5, 8]].sum() == pytest.approx(1 - PART_OF_OTHERS, abs=0.01)
+    found = shares(waiting, n_features)
+    assert found[[3, 5, 8]].sum() == pytest.approx(1 - of_others, abs=0.012)
     assert (found > 0).all()
+
+
+@pytest.mark.parametrize(("n_features", "exploring"), [(22, EXPLORING), (80, EXPLORING / 4)])
+def test_features_that_were_not_chosen_meet_in_some_trees(n_features, exploring):
+    waiting = queue(n_features)
+    waiting.prefer([3, 5, 8])
+    for feature in (3, 5, 8):
+        learn(waiting, feature, 1.0)
+    drawn = [set(waiting.take(3).tolist()) for _ in range(20_000)]
+    together = np.mean([len(each - {3, 5, 8}) >= 2 for each in drawn])
+    # Of three that are drawn alike, one of the chosen is seldom among so many.
+    ways = math.comb(n_features - 3, 3) + 3 * math.comb(n_features - 3, 2)
+    alike = ways / math.comb(n_features, 3)
+    assert together == pytest.approx(exploring * alike, abs=0.01)
 
 
 def test_a_feature_that_was_not_chosen_comes_often_once_it_has_shown_a_gain():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpboost import DPBoostClassifier, DPBoostRegressor, Transcript, replay
@@ -129,3 +131,53 @@ def test_replay_takes_a_transcript():
 def test_arguments_that_the_call_does_not_have_are_refused(model):
     with pytest.raises(InvalidParameterError, match="callbacks"):
         replay(model.transcript_, callbacks=[])
+
+
+def test_why_a_fit_was_not_private_cannot_be_left_out():
+    with pytest.warns(UserWarning, match="not private"):
+        transcript = DPBoostRegressor(**FEW, noise_seed=1).fit(X, X[:, 0]).transcript_
+    silent = Transcript(
+        call=transcript.call, values=transcript.values, ledgers=transcript.ledgers, build="other"
+    )
+    with pytest.warns(UserWarning, match="not private"), pytest.raises(ReplayError, match="why"):
+        replay(silent)
+
+
+class OwnSettings(DPBoostRegressor):
+    def __init__(self):
+        super().__init__(**FEW)
+
+
+FORMS = {
+    "a subclass without parameters": lambda: OwnSettings().fit(X, X[:, 0]),
+    "a sparse frame": lambda: DPBoostRegressor(**FEW).fit(
+        pd.DataFrame({0: pd.arrays.SparseArray(X[:, 0].round(), fill_value=0.0), 1: X[:, 1]}), Y
+    ),
+    "a sparse frame of missing values": lambda: DPBoostRegressor(**FEW).fit(
+        pd.DataFrame({0: pd.arrays.SparseArray(np.where(Y, X[:, 0], np.nan)), 1: X[:, 1]}), Y
+    ),
+    "a sparse frame of truth values": lambda: DPBoostRegressor(**FEW).fit(
+        pd.DataFrame({0: pd.arrays.SparseArray(Y == 1, fill_value=False), 1: X[:, 1]}), X[:, 0]
+    ),
+    "scores of classes": lambda: DPBoostClassifier(**FEW).fit(
+        X, np.arange(400) % 3, init_score=np.zeros((400, 3))
+    ),
+    "scores of one class after the other": lambda: DPBoostClassifier(**FEW).fit(
+        X, np.arange(400) % 3, init_score=np.zeros(1200)
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_calls_of_every_form_are_replayed(form, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = FORMS[form]()
+    transcripts = [model.transcript_]
+    if type(model) is not OwnSettings:  # of which a file cannot tell
+        model.transcript_.save(tmp_path / "t")
+        transcripts.append(Transcript.load(tmp_path / "t"))
+    for transcript in transcripts:
+        again = replay(transcript)
+        assert again.booster_.model_to_string() == model.booster_.model_to_string()
+        assert again.privacy_report_.to_dict() == model.privacy_report_.to_dict()
