@@ -43,6 +43,8 @@ UNJUDGED = {
     ),
 }
 
+#: Of sections, which stand lower where a page has several parts.
+_TITLES = (" What the paper reports", " What we add")
 _WIDE = (HOLDS_ZERO, HOLDS_MARGIN)
 _ROW = re.compile(r"^\| .* \| ([a-z ]+)(?:: ([^|]+))? \|$")
 
@@ -52,8 +54,8 @@ def verdicts_of(page: str) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     inside = False
     for line in page.splitlines():
-        if line.startswith("## "):
-            inside = line == "## What the paper reports"
+        if (title := line.lstrip("#")) in _TITLES or line.startswith("## "):
+            inside = title == _TITLES[0]
         elif inside and (row := _ROW.match(line)) and row[1] in WORDS:
             found[row[1], (row[2] or "").strip()] += 1
     return found
@@ -128,8 +130,8 @@ def claims_page(folder: Path) -> str:
 def _sentences(page: str) -> Iterator[str]:
     inside = False
     for line in page.splitlines():
-        if line.startswith("## "):
-            inside = line == "## What the paper reports"
+        if (title := line.lstrip("#")) in _TITLES or line.startswith("## "):
+            inside = title == _TITLES[0]
         elif inside and line.startswith("* "):
             yield line
 

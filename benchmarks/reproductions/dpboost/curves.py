@@ -250,14 +250,16 @@ def page_2(rows: Sequence[Result]) -> list[str]:
     parts = []
     for position, part in enumerate(dict.fromkeys(row.part for row in found)):
         own = pick(found, part=part)
-        if position:
-            parts += [f"# Appendix C: {part} in one ensemble", ""]
-        parts += sections(judged_2(own))
+        lines = sections(judged_2(own))
         if not position:
-            parts += [*_smallest_budget(own), *_published(own)]
+            lines += [*_smallest_budget(own), *_published(own)]
         for name in present(own):
             title = name if not position else f"{name}, {part}"
-            parts += _section(title, pick(own, data=name))
+            lines += _section(title, pick(own, data=name))
+        if position:
+            parts += [f"## Appendix C: {part} in one ensemble", ""]
+            lines = [f"#{line}" if line.startswith("#") else line for line in lines]
+        parts += lines
     return parts
 
 
