@@ -10,13 +10,18 @@ _IS_COMMAND_LINE = ContextVar("is_command_line", default=False)
 
 
 @contextmanager
-def command_line() -> Iterator[None]:
+def command_line(here: bool = True) -> Iterator[None]:
     """Have messages say options and lines of a data dictionary, in the place of Python."""
-    token = _IS_COMMAND_LINE.set(True)
+    token = _IS_COMMAND_LINE.set(here)
     try:
         yield
     finally:
         _IS_COMMAND_LINE.reset(token)
+
+
+def is_command_line() -> bool:
+    """Return whether messages are for users of the command line."""
+    return _IS_COMMAND_LINE.get()
 
 
 def worded(python: str, command: str) -> str:

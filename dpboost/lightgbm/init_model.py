@@ -158,6 +158,9 @@ class EarlierModel:
                 "The 'init_model' parameter of fit must be a model of the same categorical columns "
                 "with the same categories in the same order."
             )
+        if table.n_rows == 0:  # a fold of few rows may leave none, which no error may tell
+            shape = (0,) if self.n_outputs == 1 else (0, self.n_outputs)
+            return np.empty(shape)
         return self.predict(X)
 
     def check_constraints(self, monotone: Any, interactions: Any, owner: str) -> None:

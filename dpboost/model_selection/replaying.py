@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Protocol
 
+from dpboost._utils.interface import command_line
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.holdout import HeldRows
@@ -126,7 +127,7 @@ def replay(transcript: Transcript, **given: Any) -> Any:
         raise refuse("transcript", "replay", "a dpboost.Transcript", type(transcript).__name__)
     function, arguments = prepared(transcript.call, given, BlankRows(transcript.call))
     own = Replaying(source=transcript.recording())
-    with recording(own):
+    with recording(own), command_line(bool(transcript.call.facts.get("command line"))):
         result = function(**arguments)
     own.check_end()
     return _with_transcript(result, transcript)

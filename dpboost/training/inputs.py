@@ -274,6 +274,8 @@ def _init_scores(init_score: Any, n_rows: int, continues: bool) -> NDArray[np.fl
         scores = scores.T
     elif scores.ndim == 1 and n_rows and len(scores) % n_rows == 0 and len(scores):
         scores = scores.reshape(-1, n_rows)
+    elif scores.size == n_rows == 0:  # of a fold without rows, which no error may tell
+        scores = scores.reshape(1, 0)
     else:
         raise InvalidParameterError(
             "The 'init_score' parameter of fit must have one number for each row, or one for each "

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from dpboost._utils.interface import is_command_line
 from dpboost._utils.version import __version__
 from dpboost.data.batches import Batches
 from dpboost.data.columns import is_batched
@@ -59,6 +60,8 @@ def recorded(keep: Callable[[Any, Transcript], Any]) -> Callable[[Callable[P, R]
                 given["X"] = Batches(given["X"])  # an iterator gives its first batch once
             given = {**given.pop("kwargs", {}), **given}
             own = Recording()
+            if is_command_line():  # its report says options
+                own.facts["command line"] = True
             with recording(own):
                 result = function(**given)  # type: ignore[call-arg]
             transcript = Transcript(

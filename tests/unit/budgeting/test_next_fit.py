@@ -139,3 +139,9 @@ def test_its_arguments_go_straight_into_a_fit():
 def test_what_it_cannot_plan_is_refused(periods, names, options, words):
     with pytest.raises(InvalidParameterError, match=words):
         opened(periods).next_fit(*names, **options)
+
+
+def test_a_window_of_one_period_has_no_older_one():
+    budget = opened(1)
+    assert budget.next_fit("q0", "q1", "q2", window=1).periods == ("q2",)
+    assert budget.next_fit("q0", "q1", "q2", window=2).periods == ("q1", "q2")

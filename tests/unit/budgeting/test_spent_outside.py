@@ -159,6 +159,16 @@ SEARCHES = {
         "2 times",
         "as 4. Use one budget",
     ),
+    "RFE of four columns": (
+        lambda own: RFE(own, n_features_to_select=1).fit(np.hstack((X, X)), Y),
+        "4 times",
+        "as 8. Use one budget",
+    ),
+    "RFE by twos": (
+        lambda own: RFE(own, n_features_to_select=1, step=2).fit(np.hstack((X, X)), Y),
+        "3 times",
+        "as 6. Use one budget",
+    ),
     "RFECV": (
         lambda own: RFECV(own, cv=3).fit(X, Y),
         "9 times",

@@ -242,6 +242,22 @@ def preferred(monkeypatch):
     return found
 
 
+def test_what_was_drawn_is_chosen(preferred):
+    X, y = table(60, n_rows=4000)
+    schema = {"bounds": dict.fromkeys(range(60), (-1, 1)), "label_bounds": (-1, 1)}
+    drawn = []
+    for noise_seed in range(6):
+        options = {"schema": schema, "epsilon": 0.3, "noise_seed": noise_seed}
+        model = fitted(DPBoostRegressor, X, y, **options)
+        left, chosen = list(range(60)), set()
+        for step in model.transcript_.releases:
+            if step.line["label"] == "column choice" and step.outcome[0] < len(left):
+                chosen.add(left.pop(int(step.outcome[0])))
+        drawn.append(chosen)
+    assert preferred == drawn
+    assert len(set(map(frozenset, drawn))) > 1
+
+
 def test_choices_end_where_nothing_more_is_told(preferred):
     X, y = table(60, n_rows=4000)
     schema = {"bounds": dict.fromkeys(range(60), (-1, 1)), "label_bounds": (-1, 1)}

@@ -414,6 +414,43 @@ def test_weights_and_earlier_models_reach_every_fit():
     assert "epsilon = 400, delta = 2e-06" in report.guarantee
 
 
+@pytest.mark.parametrize("n_rows", [1, 2, 7])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("start", ["init_model", "scores", "flat scores"])
+def test_a_fold_without_rows_may_continue_something(n_rows, classes, start):
+    params = {
+        **{"objective": "multiclass", "num_class": classes, "verbosity": -1, "epsilon": 5.0},
+        "schema": {"bounds": SCHEMA["bounds"], "classes": list(range(classes))},
+    }
+    labels = np.arange(len(X)) % classes
+    first = dpboost.train(params, Dataset(X, labels), 2)
+    scores = np.zeros((n_rows, classes))
+    given = {"scores": scores, "flat scores": scores.ravel()}
+    rows = Dataset(X[:n_rows], labels[:n_rows], init_score=given.get(start))
+    options = {"init_model": first} if start == "init_model" else {}
+    results = dpboost.cv(params, rows, 2, nfold=2, return_cvbooster=True, **options)
+    expected = 4 * classes if options else 2 * classes
+    assert [each.num_trees() for each in results["cvbooster"].boosters] == [expected] * 2
+
+
+@pytest.mark.parametrize("form", ["table", "flat"])
+def test_scores_of_classes_stay_with_their_rows(form):
+    params = {
+        **{"objective": "multiclass", "num_class": 3, "verbosity": -1, "epsilon": math.inf},
+        "schema": {"bounds": SCHEMA["bounds"], "classes": [0, 1, 2]},
+        "seed": 3,
+    }
+    labels = np.arange(len(X)) % 3
+    scores = 20.0 * (labels[:, np.newaxis] == np.arange(3))  # who knows the class learns nothing
+    given = scores if form == "table" else scores.T.ravel()
+    with pytest.warns(dpboost.NotPrivateWarning):
+        results = dpboost.cv(
+            params, Dataset(X, labels, init_score=given), 2, nfold=2, return_cvbooster=True
+        )
+    for booster in results["cvbooster"].boosters:
+        assert np.abs(booster.predict(X, raw_score=True)).max() < 0.01
+
+
 @pytest.mark.parametrize("recipe", ["best", "dpboost"])
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
 @pytest.mark.parametrize("objective", ["regression", "binary"])

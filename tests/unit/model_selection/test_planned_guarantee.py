@@ -47,6 +47,18 @@ def test_a_plan_says_exactly_what_the_report_will_say(learned, fraction, holdout
     assert plan == model.privacy_report_.explanation
 
 
+@pytest.mark.parametrize("fraction", [0.3, 1])
+def test_a_plan_in_a_budget_of_users_is_what_the_report_will_say(fraction):
+    X = np.random.default_rng(0).uniform(size=(3000, 1))
+    terms = {"epsilon": 2, "delta": 1e-6, "rows_per_user": 5}
+    schema = {"bounds": {0: (0, 1)}, "classes": [0, 1]}
+    model = DPBoostClassifier(schema=schema, rows_per_user=5, n_estimators=10, verbosity=-1)
+    users, budget = np.arange(3000) // 5, Budget(**terms)
+    model.fit(X, X[:, 0] > 0.5, user_ids=users, budget=budget, fraction=fraction)
+    plan = explain_epsilon(recipe="best", budget=Budget(**terms), fraction=fraction)
+    assert plan == model.privacy_report_.explanation
+
+
 def test_bad_plans_are_refused():
     budget = Budget(epsilon=1, delta=1e-6)
     for given in (
