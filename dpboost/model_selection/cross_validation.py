@@ -413,9 +413,10 @@ class _Run:
     def _fit(self, position: int, rows: NDArray[np.intp], part: tuple[Fraction, int]) -> Any:
         """Fit on the rows of all folds but one."""
         data = self.train_set
-        scores, n_rows = data.init_score, self.table.n_rows
-        if scores is not None and np.ndim(scores) == 1 and len(scores) > n_rows > 0:
-            scores = np.reshape(scores, (-1, n_rows)).T  # one class after the other
+        n_rows = self.table.n_rows
+        scores = None if data.init_score is None else np.asarray(data.init_score)
+        if scores is not None and scores.ndim == 1 and len(scores) > n_rows > 0:
+            scores = scores.reshape(-1, n_rows).T  # one class after the other
         own = {
             "sample_weight": self.weight,
             "init_score": scores,

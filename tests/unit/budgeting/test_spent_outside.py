@@ -159,16 +159,6 @@ SEARCHES = {
         "2 times",
         "as 4. Use one budget",
     ),
-    "RFE of four columns": (
-        lambda own: RFE(own, n_features_to_select=1).fit(np.hstack((X, X)), Y),
-        "4 times",
-        "as 8. Use one budget",
-    ),
-    "RFE by twos": (
-        lambda own: RFE(own, n_features_to_select=1, step=2).fit(np.hstack((X, X)), Y),
-        "3 times",
-        "as 6. Use one budget",
-    ),
     "RFECV": (
         lambda own: RFECV(own, cv=3).fit(X, Y),
         "9 times",
@@ -197,6 +187,13 @@ def test_searches_say_how_many_fits_they_make(name, monkeypatch):
     assert [
         text for text in told(lambda: call(model(epsilon=2.0))) if "scores are exact" in text
     ] == []
+
+
+@pytest.mark.parametrize(("step", "fits"), [(1, 4), (2, 3), (0.5, 3)])
+def test_an_elimination_counts_its_steps(step, fits):
+    four = np.hstack((X, X))
+    with pytest.warns(EpsilonSumWarning, match=f"RFE fits .* {fits} times .*as {2 * fits}. Use"):
+        RFE(model(epsilon=2.0), n_features_to_select=1, step=step).fit(four, Y)
 
 
 def test_each_table_hears_of_its_search_and_later_fits_of_the_whole_sum():
