@@ -190,11 +190,11 @@ def test_searches_say_how_many_fits_they_make(name, monkeypatch):
 
 
 def test_an_elimination_counts_its_steps():
-    four = np.hstack((X, X))
-    for step, fits in ((1, 4), (2, 3), (0.5, 3)):
+    for n_columns, step, fits in ((4, 1, 4), (5, 2, 3), (6, 0.5, 3)):
+        wide = np.resize(X, (len(X), n_columns))
         said = f"RFE fits .* {fits} times .*as {2 * fits}. Use"
         with pytest.warns(EpsilonSumWarning, match=said):
-            RFE(model(epsilon=2.0), n_features_to_select=1, step=step).fit(four, Y)
+            RFE(model(epsilon=2.0), n_features_to_select=1, step=step).fit(wide, Y)
 
 
 def test_each_table_hears_of_its_search_and_later_fits_of_the_whole_sum():
