@@ -431,7 +431,8 @@ def _of_dataset(dataset: Any) -> dict[str, NumbersForm]:
     }
     # The name of a column says that batches bring it along.
     given = {name: value for name, value in own.items() if not isinstance(value, str)}
-    forms = {name: NumbersForm.of(value, NUMBERS[name]) for name, value in given.items()}
+    rows = None if getattr(dataset, "_batches", None) else unpack(dataset)
+    forms = {name: NumbersForm.of(value, NUMBERS[name], rows) for name, value in given.items()}
     return {name: form for name, form in forms.items() if form is not None}
 
 
