@@ -361,6 +361,8 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
             n_threads = effective_n_threads(self.n_jobs)
             if raw_score:
                 return self.ensemble_.predict_raw(table, n_threads)
+            if self.n_classes_ == 1:  # the noise of its trees says nothing of another class
+                return np.ones((table.n_rows, 1))
             found = self.ensemble_.predict(table, n_threads)
             return found if found.ndim == 2 else np.column_stack((1.0 - found, found))
         rows = self._conformed(X)

@@ -264,6 +264,8 @@ class TreeClassifier(TreeEstimator, ClassifierMixin, BaseEstimator):
         if raw_score or _kinds(options):
             return self._of_booster(X, raw_score=raw_score, **options)
         raw = self._raw(X)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(raw))
         best = (raw > 0).astype(np.intp) if raw.ndim == 1 else raw.argmax(axis=1)
         return self.classes_[best]
 

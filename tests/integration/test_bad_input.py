@@ -2,14 +2,16 @@
 
 import math
 import tempfile
+import warnings
 
 import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
+from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, InvalidParameterError
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
@@ -337,6 +339,21 @@ def test_unseen_categories_are_no_error(estimator):
     model = estimator(schema=completed, **FAST).fit(X, y)
     other = pd.DataFrame({"job": ["pilot", None, "clerk"]})
     assert len(model.predict(other)) == 3
+
+
+@pytest.mark.parametrize("recipe", ["best", "dpboost", "seq", "tree"])
+def test_one_class_is_what_is_predicted_whatever_the_noise(recipe):
+    model = DPTreeClassifier()
+    if recipe != "tree":
+        model = DPBoostClassifier(recipe=recipe, n_estimators=10)
+    X = np.random.default_rng(0).uniform(size=(10, 3))
+    for labels in (np.ones(10), np.array(["yes"] * 10)):
+        for _ in range(20):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fitted = clone(model).fit(X, labels)
+            assert fitted.predict(X).tolist() == labels.tolist()
+            assert fitted.predict_proba(X).tolist() == [[1.0]] * 10
 
 
 def test_one_class_of_a_known_list_is_no_error():
