@@ -12,8 +12,7 @@ from types import ModuleType
 import numpy as np
 
 import dpboost
-from dpboost._utils.interface import command_line
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, command_line
 from dpboost.cli import (
     budget_command,
     check_command,

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import binning
 from dpboost._utils.integer_units import to_integer_units
-from dpboost._utils.interface import worded
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError, refuse, worded
 from dpboost.data.feature_bins import (
     AffineBins,
     CategoryBins,

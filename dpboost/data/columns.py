@@ -12,10 +12,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from dpboost._utils.interface import worded
 from dpboost._utils.schema_checks import column_in_days, is_date
 from dpboost._utils.sparse_checks import checked_sparse
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, worded
 from dpboost.schema.declared_types import is_text
 
 # Letters of numpy, and of pandas, for types of booleans and of whole numbers.

@@ -10,9 +10,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from dpboost._utils.interface import worded
 from dpboost._utils.schema_checks import is_date
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, worded
 from dpboost.data.columns import (
     BOOLEAN_KIND,
     WHOLE_KINDS,

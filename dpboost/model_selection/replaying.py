@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dpboost._utils.interface import command_line
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError, command_line, refuse
 from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.holdout import HeldRows
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.interface import worded
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, worded
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction
 from dpboost.privacy.ledger import Ledger

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.interface import worded
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, worded
 from dpboost.data.batched_table import BatchedTable, BinnedTable
 from dpboost.data.batches import Batches
 from dpboost.data.columns import is_batched

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.interface import worded
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, worded
 from dpboost.losses import (
     AnyCustomLoss,
     ClassLoss,

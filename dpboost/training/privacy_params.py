@@ -8,13 +8,13 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
-from dpboost._utils.interface import worded
 from dpboost._utils.validation import (
     InvalidParameterError,
     check_choice,
     check_integer,
     check_real,
     refuse,
+    worded,
 )
 from dpboost._utils.warnings import (
     PrivacyWarning,

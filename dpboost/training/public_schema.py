@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost._utils.interface import worded
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, worded
 from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.data.feature_bins import EdgeBins
 from dpboost.data.table import ColumnFacts

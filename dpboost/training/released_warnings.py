@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.interface import worded
+from dpboost._utils.validation import worded
 from dpboost._utils.warnings import warn_user
 from dpboost.data.feature_bins import AffineBins
 from dpboost.growing.growth import Grown

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from dpboost._utils.interface import is_command_line
+from dpboost._utils.validation import is_command_line
 from dpboost._utils.version import __version__
 from dpboost.data.batches import Batches
 from dpboost.data.columns import is_batched

@@ -11,8 +11,7 @@ import pytest
 
 import dpboost
 from dpboost import DPBoostClassifier, DPTreeClassifier, ParameterWarning
-from dpboost._utils.interface import command_line
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, command_line
 from dpboost.data.columns import to_float
 from dpboost.federated import FederatedBoostingClassifier
 from dpboost.training.loss_choice import SeenRows
