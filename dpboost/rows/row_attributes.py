@@ -109,7 +109,7 @@ class RowExtras:
     def scores_for(self, n_outputs: int) -> NDArray[np.float64] | None:
         """Return the initial scores, or raise when there are not as many as outputs."""
         scores = self.init_scores
-        if scores is not None and scores.size == 0:
+        if scores is not None and scores.shape == (1, 0):  # without rows all forms are alike
             return np.empty((n_outputs, 0))
         if scores is not None and len(scores) != n_outputs:
             raise InvalidParameterError(
