@@ -259,6 +259,9 @@ def _name(axes: Any, ends: _Ends) -> None:
             fontsize=7,
             color=own,
             va="top" if arrow == "↑" else "bottom",
+            # On top of lines and bands, which would strike it through.
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.9, "pad": 1.5},
+            zorder=10,
         )
 
 
