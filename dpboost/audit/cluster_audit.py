@@ -83,7 +83,7 @@ def transcripts_of_workers() -> list[Violation]:
                     client=client,
                     recipe=recipe,
                     schema=schema,
-                    **{"n_estimators": 3, "max_depth": 2, "verbosity": 0, **settings},
+                    **{"n_estimators": 3, "max_depth": 2, "verbosity": 0, "n_jobs": 1, **settings},
                 )
                 fit = partial(model.fit, rows, own)
                 found += non_interference(fit, N_CALL_ROWS, every_size=False).violations
@@ -138,6 +138,7 @@ def _spark_fit_of(session: Any, terms: dict[str, Any]) -> Callable[[Any, Any], M
 
     schema = {"bounds": {"a": (0.0, 1.0), "b": (0.0, 1.0)}, "label_bounds": (-1.0, 1.0)}
     given = {"schema": schema, "n_estimators": 3, "max_depth": 2, "max_bin": 4, "random_state": 0}
+    given["n_jobs"] = 1
 
     def fit(X: Any, y: Any) -> Mapping[str, Any]:
         rows = [(*row, label) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
@@ -190,6 +191,7 @@ def _fit_of(
             max_bin=4,
             random_state=0,
             verbosity=0,
+            n_jobs=1,  # by default their number follows the load, which no table decides
             **terms,
         ).fit(
             dask.array.from_array(X, chunks=(PARTITION, 2)),
