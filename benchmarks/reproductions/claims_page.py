@@ -52,13 +52,20 @@ _ROW = re.compile(r"^\| .* \| ([a-z ]+)(?:: ([^|]+))? \|$")
 def verdicts_of(page: str) -> Counter[tuple[str, str]]:
     """Return how many claims of the paper have each word and reason on a page."""
     found: Counter[tuple[str, str]] = Counter()
+    for line in _reported(page):
+        if (row := _ROW.match(line)) and row[1] in WORDS:
+            found[row[1], (row[2] or "").strip()] += 1
+    return found
+
+
+def _reported(page: str) -> Iterator[str]:
+    """Yield the lines of what the paper reports, of each part of a page."""
     inside = False
     for line in page.splitlines():
         if (title := line.lstrip("#")) in _TITLES or line.startswith("## "):
             inside = title == _TITLES[0]
-        elif inside and (row := _ROW.match(line)) and row[1] in WORDS:
-            found[row[1], (row[2] or "").strip()] += 1
-    return found
+        elif inside:
+            yield line
 
 
 def counts_of(paper: str, folder: Path) -> Counter[tuple[str, str]]:
@@ -118,7 +125,7 @@ def claims_page(folder: Path) -> str:
         lines += [f"## {paper}", ""]
         for name in _runs_of(paper):
             path = folder / f"{name}.md"
-            said = list(_sentences(path.read_text(encoding="utf-8"))) if path.is_file() else []
+            said = _sentences(path) if path.is_file() else []
             if said:
                 lines += [f"[{name}]({name}.md):", "", *said, ""]
         if paper == inventory.FEDERATED:
@@ -127,13 +134,9 @@ def claims_page(folder: Path) -> str:
     return headed(NAME, "\n".join(lines).rstrip() + "\n")
 
 
-def _sentences(page: str) -> Iterator[str]:
-    inside = False
-    for line in page.splitlines():
-        if (title := line.lstrip("#")) in _TITLES or line.startswith("## "):
-            inside = title == _TITLES[0]
-        elif inside and line.startswith("* "):
-            yield line
+def _sentences(path: Path) -> list[str]:
+    page = path.read_text(encoding="utf-8")
+    return [line for line in _reported(page) if line.startswith("* ")]
 
 
 def write_claims_page(folder: Path) -> None:

@@ -137,8 +137,10 @@ def _spark_fit_of(session: Any, terms: dict[str, Any]) -> Callable[[Any, Any], M
     from dpboost.spark import SparkDPBoostRegressor
 
     schema = {"bounds": {"a": (0.0, 1.0), "b": (0.0, 1.0)}, "label_bounds": (-1.0, 1.0)}
-    given = {"schema": schema, "n_estimators": 3, "max_depth": 2, "max_bin": 4, "random_state": 0}
-    given["n_jobs"] = 1
+    given = {
+        **{"schema": schema, "n_estimators": 3, "max_depth": 2, "max_bin": 4},
+        **{"random_state": 0, "n_jobs": 1},
+    }
 
     def fit(X: Any, y: Any) -> Mapping[str, Any]:
         rows = [(*row, label) for row, label in zip(X.tolist(), y.tolist(), strict=True)]

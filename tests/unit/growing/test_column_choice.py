@@ -189,7 +189,7 @@ def test_columns_that_tell_are_cut_more_often():
         options = {"epsilon": 1.0, "recipe": recipe, "noise_seed": 7, "n_estimators": 200}
         found = cuts(fitted(DPBoostRegressor, X, y, schema=schema, **options))
         shares.append(found[:2].sum() / found.sum())
-        assert (found > 0).sum() > 20  # the others are not lost for good
+        assert (found > 0).sum() > 60 / 2  # none is lost for good
     assert shares[0] > 1.5 * shares[1]
 
 
