@@ -266,6 +266,18 @@ def fine_cells(bins: AffineBins, *, whole: bool) -> AffineBins:
     return AffineBins(lower=bins.lower, upper=upper, n_cells=N_CELLS, table=bytes(N_CELLS))
 
 
+def cells_together(bins: AffineBins, together: int) -> AffineBins:
+    """Return cells of which each is so many of the given ones; the last may go on beyond them."""
+    if together == 1:
+        return bins
+    n_cells = -(-bins.n_cells // together)
+    width = (bins.upper - bins.lower) / bins.n_cells
+    upper = bins.upper
+    if bins.n_cells % together:
+        upper = bins.lower + n_cells * together * width
+    return AffineBins(lower=bins.lower, upper=upper, n_cells=n_cells, table=bytes(n_cells))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Zoom:
     """Some cells of a feature, each divided into finer ones.
@@ -287,17 +299,24 @@ class Zoom:
 
     @property
     def n_finer(self) -> int:
-        """Number of the finer cells, at most ``N_CELLS - 2``."""
+        """Number of the finer cells, fewer than ``N_CELLS``."""
         return (self.last + 1 - self.first) * self.parts
 
-    @property
-    def counted(self) -> AffineBins:
-        """Cells of a second histogram: what is below, the finer cells, what is above.
+    def counted(self, together: int) -> AffineBins:
+        """Return cells of a second histogram: what is below, the finer cells, what is above.
 
-        Those beyond ``n_finer + 2`` are there for the shape alone.
+        Parameters
+        ----------
+        together : int
+            Cells that are counted as one: the finer ones follow upon so many.
+
+        Returns
+        -------
+        AffineBins
+            Cells beyond what is above are there for the shape alone.
         """
         width = (self.bins.upper - self.bins.lower) / (self.bins.n_cells * self.parts)
-        lower = self.bins.lower + (self.first * self.parts - 1) * width
+        lower = self.bins.lower + (self.first * self.parts - together) * width
         upper = lower + N_CELLS * width
         return AffineBins(lower=lower, upper=upper, n_cells=N_CELLS, table=bytes(N_CELLS))
 
@@ -364,9 +383,9 @@ def zoom_of(
     Parameters
     ----------
     bins : AffineBins
-        ``N_CELLS`` cells, or fewer.
-    noisy : ndarray of shape (N_CELLS,)
-        Released counts.
+        Cells that were counted.
+    noisy : ndarray of shape (n_counted,)
+        Their released counts, and zeros.
     noise_stddev : float
         Of a count.
     n_rows : float
@@ -388,7 +407,8 @@ def zoom_of(
     if most < 2:
         return None
     up_to = np.concatenate([[0.0], np.cumsum(noisy[: bins.n_cells])])
-    for size in WINDOWS:
+    together = N_CELLS // len(noisy)
+    for size in WINDOWS if together == 1 else (1, 2, *WINDOWS):
         if size > bins.n_cells / 8 or noise_stddev * math.sqrt(size) > MOST_NOISE * n_rows:
             return None
         first = int(np.argmax(up_to[size:] - up_to[:-size]))
@@ -407,7 +427,8 @@ def zoom_of(
     margin = math.ceil(MARGIN * size)
     first, last = max(0, first - margin), min(bins.n_cells, first + size + margin) - 1
     size = last + 1 - first
-    parts = min(most, (N_CELLS - 2) // size)
+    # What is below and above has cells as well, as many as will be counted together.
+    parts = min(most, (N_CELLS - 2 * together) // size)
     if whole:
         # Edges half-way between whole numbers, where the width of a cell has such a divisor.
         width = round((bins.upper - bins.lower) / bins.n_cells)

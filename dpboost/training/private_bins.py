@@ -9,17 +9,25 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import bin_merging, binning
 from dpboost.data.binner import Binner
-from dpboost.data.feature_bins import N_CELLS, AffineBins, Zoom, fine_cells, zoom_of
+from dpboost.data.feature_bins import (
+    N_CELLS,
+    AffineBins,
+    Zoom,
+    cells_together,
+    fine_cells,
+    zoom_of,
+)
 from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
@@ -42,6 +50,9 @@ NEAR_ZERO = 0.3
 HALVINGS = 12
 # Part of the budget for cells between the bounds; the rest is for finer ones, or for the trees.
 FIRST_SHARE = Fraction(3, 5)
+# Adjacent cells are counted as one until the floor, which grows with noise, gets no more bins
+# than the counts; but so many are counted in any case.
+LEAST_COUNTED = 16
 # Features of fewer bins have none to spare for what is outside of the finer cells.
 LEAST_BINS_TO_ZOOM = 16
 
@@ -67,14 +78,18 @@ class FineCounts:
     Parameters
     ----------
     fine : dict of int to AffineBins
-        Cells of each feature.
+        Cells of each feature, ``N_CELLS`` or fewer.
     units : int
         Units that a row is worth.
+    together : int, default=1
+        So many adjacent cells are counted as one, a power of two. The first and the last cell of a
+        feature, which hold what lies beyond its bounds, are then counted apart, after the others.
     """
 
     fine: Mapping[int, AffineBins]
     zero_as_missing: bool
     units: int
+    together: int = 1
 
     @property
     def unit(self) -> float:
@@ -84,7 +99,7 @@ class FineCounts:
     @property
     def shape(self) -> tuple[int, ...]:
         """Public shape of the result."""
-        return (len(self.fine), N_CELLS)
+        return (len(self.fine), N_CELLS // self.together + (2 if self.together > 1 else 0))
 
     def evaluate(self, rows: HasTable) -> NDArray[np.int64]:
         """Count the rows of one place."""
@@ -106,7 +121,46 @@ class FineCounts:
                 counted[here],
                 rows.n_threads,
             )
-        return np.multiply(counted[:, :N_CELLS], self.units, dtype=np.int64)
+        cells = counted[:, :N_CELLS]
+        for row, bins in zip(cells, self.fine.values(), strict=True):
+            if bins.n_cells < N_CELLS:
+                row[bins.n_cells - 1] += row[bins.n_cells :].sum()
+                row[bins.n_cells :] = 0
+        if self.together > 1:
+            lines, ends = np.arange(len(cells))[:, np.newaxis], self._ends
+            apart = cells[lines, ends]
+            cells[lines, ends] = 0
+            cells = np.hstack([cells.reshape(len(cells), -1, self.together).sum(axis=2), apart])
+        return np.multiply(cells, self.units, dtype=np.int64)
+
+    def read(self, released: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rows in the cells counted together, and in the first and the last cell.
+
+        Parameters
+        ----------
+        released : ndarray of shape `shape`
+
+        Returns
+        -------
+        cells : ndarray of shape (n_features, N_CELLS // together)
+        ends : ndarray of shape (n_features, 2)
+
+        Privacy
+        -------
+        Post-processing of what was released.
+        """
+        rows = released / self.units
+        lines = np.arange(len(rows))[:, np.newaxis]
+        if self.together == 1:
+            return rows, rows[lines, self._ends]
+        cells, ends = rows[:, :-2], rows[:, -2:]
+        cells[lines, self._ends // self.together] += ends
+        return cells, ends
+
+    @property
+    def _ends(self) -> NDArray[np.intp]:
+        """The first and the last cell of each feature, of shape (n_features, 2)."""
+        return np.array([[0, bins.n_cells - 1] for bins in self.fine.values()], dtype=np.intp)
 
     def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in at most one cell of each feature."""
@@ -175,7 +229,8 @@ def release_bins(
     -------
     One release or two: the histograms of all numeric features with bounds over cells that are
     public, and then of those whose rows fill a small part of their bounds over finer cells. Which
-    features and cells these are follows from the first release. In each a row is in at most one
+    features and cells these are follows from the first release, and how many cells are counted as
+    one from the noise and the released number of rows. In each a row is in at most one
     cell of each of its q features (``constants.counts``). All else is post-processing.
     """
     positions = released_columns(binner, integer)
@@ -185,44 +240,49 @@ def release_bins(
     fine = {
         position: fine_cells(public[position], whole=position in integer) for position in positions
     }
-    n_cells = {position: public[position].n_cells for position in positions if position in integer}
+    within = {position: (public if position in integer else fine)[position] for position in fine}
     first = budget * FIRST_SHARE if budget != math.inf else budget
-    released, noise_stddev = _count(fine, binner.zero_as_missing, source, first, ledger)
+
+    def count(cells: Mapping[int, AffineBins | Zoom], part: PrivacyCost, most: int) -> _Counts:
+        noise = ledger.accountant.noise(part)
+        return _count(cells, binner.zero_as_missing, source, n_rows, most, noise, ledger)
+
+    seen = count(within, first, N_CELLS // LEAST_COUNTED)
+    together = seen.together
     features = list(binner.features)
-    masses, ends = {}, {}
+    masses = {}
     zooms: dict[int, tuple[Zoom, NDArray[np.float64]]] = {}
     for start in range(0, len(positions), FEATURES_AT_ONCE):
-        some = slice(start, start + FEATURES_AT_ONCE)
-        noisy = released[some].astype(np.float64)
-        for counted, position in zip(noisy, positions[some], strict=True):
-            counted[n_cells.get(position, N_CELLS) :] = 0.0  # cells beyond the bounds
-        within = [(public if at in integer else fine)[at] for at in positions[some]]
-        tables = merge_cells(noisy, noise_stddev, n_rows, n_bins, expected_masses(within))
-        for position, bins, table, counted in zip(
-            positions[some], within, tables, noisy, strict=True
-        ):
+        some = positions[start : start + FEATURES_AT_ONCE]
+        noisy = seen.rows[start : start + FEATURES_AT_ONCE]
+        for counted, position in zip(noisy, some, strict=True):
+            counted[-(-within[position].n_cells // together) :] = 0.0  # beyond the bounds
+        expected = expected_masses([within[position] for position in some])
+        tables = merge_cells(noisy, seen.noise_stddev, n_rows, n_bins, expected)
+        for position, table, counted in zip(some, tables, noisy, strict=True):
+            bins = within[position]
             features[position] = replace(bins, table=table[: bins.n_cells].tobytes())
-            last = n_cells.get(position, N_CELLS) - 1
-            ends[position] = float(counted[0]), float(counted[last])
-            masses[position] = _masses(table, counted, bins.n_cells, noise_stddev, n_rows)
+            masses[position] = _masses(table, counted, bins.n_cells, seen.noise_stddev, n_rows)
             zoom = zoom_of(
-                bins,
+                cells_together(bins, together),
                 counted,
-                noise_stddev=noise_stddev,
+                noise_stddev=seen.noise_stddev,
                 n_rows=n_rows,
                 whole=position in integer,
             )
             if zoom is not None and n_bins >= LEAST_BINS_TO_ZOOM:
                 zooms[position] = zoom, counted.copy()
-    del released  # with thousands of features it would count in the peak of memory
+    ends = {at: (float(a), float(b)) for at, (a, b) in zip(positions, seen.ends, strict=True)}
+    noise_stddev = seen.noise_stddev
+    del seen, noisy  # with thousands of features they would count in the peak of memory
     rest = budget - first if budget != math.inf else budget
     if zooms:
-        finer = {position: zoom.counted for position, (zoom, _) in zooms.items()}
-        again, closer = _count(finer, binner.zero_as_missing, source, rest, ledger)
+        again = count({at: zoom for at, (zoom, _) in zooms.items()}, rest, together)
         rest = rest * 0 if budget != math.inf else budget
-        for row, (position, (zoom, counted)) in zip(again, zooms.items(), strict=True):
+        for row, (position, (zoom, counted)) in zip(again.rows, zooms.items(), strict=True):
+            deviations = noise_stddev, again.noise_stddev
             features[position], masses[position] = _zoomed(
-                zoom, counted, row.astype(np.float64), (noise_stddev, closer), n_rows, n_bins
+                zoom, counted, row, deviations, n_rows, n_bins
             )
     found = ReleasedBins(
         binner=replace(binner, features=tuple(features)),
@@ -233,27 +293,66 @@ def release_bins(
     return found, rest
 
 
+class _Counts(NamedTuple):
+    """Released rows in the cells of features.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_features, N_CELLS // together)
+    ends : ndarray of shape (n_features, 2)
+        In the first and the last cell alone.
+    noise_stddev : float
+        Of a count.
+    together : int
+        Adjacent cells that were counted as one.
+    """
+
+    rows: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    noise_stddev: float
+    together: int
+
+
 def _count(
-    fine: Mapping[int, AffineBins],
+    cells: Mapping[int, AffineBins | Zoom],
     zero_as_missing: bool,
     source: RowHandle,
-    budget: PrivacyCost,
+    n_rows: float,
+    most: int,
+    noise: Noise,
     ledger: Ledger,
-) -> tuple[NDArray[np.float64], float]:
-    """Release the rows in every cell, and return them with the deviation of their noise."""
-    noise = ledger.accountant.noise(budget)
+) -> _Counts:
+    """Release the rows in cells, as many of them together as the known noise asks for.
+
+    Parameters
+    ----------
+    most : int
+        No more cells than these are counted as one.
+    """
     units = ROW_UNITS if noise.needs == "l2" else 1
-    query = FineCounts(fine=fine, zero_as_missing=zero_as_missing, units=units)
-    sensitive = source.ask(query, ledger.neighbors)
-    released = ledger.release(noise, sensitive, label="fine histograms")
-    return released / units, sensitive.noise_stddev(noise) / units
+    l1, l2 = counts(ledger.neighbors, units, histograms=len(cells))
+    noise_stddev = noise.noise_stddev(l1 if noise.needs == "l1" else l2) / units
+    together = 1
+    while together < most and FLOOR * noise_stddev * N_CELLS / together > n_rows:
+        together *= 2
+    query = FineCounts(
+        fine={
+            position: each.counted(together) if isinstance(each, Zoom) else each
+            for position, each in cells.items()
+        },
+        zero_as_missing=zero_as_missing,
+        units=units,
+        together=together,
+    )
+    released = ledger.release(noise, source.ask(query, ledger.neighbors), label="fine histograms")
+    return _Counts(*query.read(released), noise_stddev, together)
 
 
 def _zoomed(
     zoom: Zoom,
     counted: NDArray[np.float64],
     again: NDArray[np.float64],
-    noise_stddevs: tuple[float, float],
+    deviations: tuple[float, float],
     n_rows: float,
     n_bins: int,
 ) -> tuple[AffineBins, NDArray[np.float64]]:
@@ -261,20 +360,23 @@ def _zoomed(
 
     Parameters
     ----------
-    counted, again : ndarray of shape (N_CELLS,)
+    counted, again : ndarray of shape (n_counted,)
         Of the cells, and of the finer ones with what is below and above.
+    deviations : tuple of float
+        Of the noise of the two.
     """
     n_finer, size = zoom.n_finer, zoom.bins.n_cells
-    inside = np.zeros(N_CELLS)
-    inside[:n_finer] = again[1 : n_finer + 1]
+    inside = np.zeros(len(again))
+    n_counted = -(-n_finer // (N_CELLS // len(again)))
+    inside[:n_counted] = again[1 : 1 + n_counted]
     expected = np.zeros(N_CELLS)
     expected[:n_finer] = 1 / n_finer
     below, above = zoom.outside(n_bins)
     n_within = n_bins - len(np.unique(below)) - len(np.unique(above))
     one = np.newaxis
-    table = merge_cells(inside[one], noise_stddevs[1], n_rows, n_within, expected[one])
+    table = merge_cells(inside[one], deviations[1], n_rows, n_within, expected[one])
     within = table[0, :n_finer].astype(np.intp)
-    cells = [counted[: zoom.first], inside[:n_finer], counted[zoom.last + 1 : size]]
+    cells = [counted[: zoom.first], _spread(inside)[:n_finer], counted[zoom.last + 1 : size]]
     found = [
         np.bincount(bins, rows)
         for bins, rows in zip((below, within, above), cells, strict=True)
@@ -282,11 +384,16 @@ def _zoomed(
     ]
     missing = n_rows - sum(float(rows.sum()) for rows in cells)
     noise = math.hypot(
-        noise_stddevs[0] * math.sqrt(below.size + above.size),
-        noise_stddevs[1] * math.sqrt(n_finer),
+        deviations[0] * math.sqrt(below.size + above.size), deviations[1] * math.sqrt(n_counted)
     )
     masses = np.maximum(np.concatenate([*found, [missing if missing > 3 * noise else 0.0]]), 0.0)
     return zoom.together(below, within, above), masses
+
+
+def _spread(counted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide the rows of cells that were counted together evenly among these."""
+    together = N_CELLS // counted.shape[-1]
+    return np.repeat(counted / together, together, axis=-1) if together > 1 else counted
 
 
 def _masses(
@@ -297,9 +404,10 @@ def _masses(
     n_rows: float,
 ) -> NDArray[np.float64]:
     """Return the released rows of each bin, and of the missing one."""
-    inside = np.maximum(np.bincount(table[:n_cells], counted[:n_cells]), 0.0)
-    missing = n_rows - float(counted[:n_cells].sum())
-    stands_out = missing > 3 * noise_stddev * math.sqrt(n_cells)
+    inside = np.maximum(np.bincount(table[:n_cells], _spread(counted)[:n_cells]), 0.0)
+    missing = n_rows - float(counted.sum())
+    n_counted = -(-n_cells * len(counted) // N_CELLS)
+    stands_out = missing > 3 * noise_stddev * math.sqrt(n_counted)
     return np.append(inside, missing if stands_out else 0.0)
 
 
@@ -356,7 +464,7 @@ def merge_cells(
     n_bins: int,
     expected: NDArray[np.float64],
 ) -> NDArray[np.uint8]:
-    """Return the bin of every fine cell.
+    """Return the bin of every fine cell, of which some were counted together.
 
     Bins hold about equal parts of the square root of the denoised mass, plus a floor that keeps
     empty stretches apart: finer where rows are, not only where most of them are. A cell that
@@ -366,8 +474,8 @@ def merge_cells(
 
     Parameters
     ----------
-    noisy : ndarray of shape (n_features, n_cells)
-        Released counts.
+    noisy : ndarray of shape (n_features, n_counted)
+        Released counts, each of ``n_cells / n_counted`` adjacent cells.
     noise_stddev : float
         Standard deviation of their noise.
     n_rows : float
@@ -382,12 +490,13 @@ def merge_cells(
     ndarray of shape (n_features, n_cells), uint8
         Starts at 0 and goes up by 0 or 1.
     """
-    mass = np.sqrt(denoise(noisy, noise_stddev))
+    mass = np.sqrt(_spread(denoise(noisy, noise_stddev)))
+    mass[expected <= 0] = 0.0
     nothing = mass.sum(axis=1) <= 0
     mass[nothing] = expected[nothing]
     mass /= mass.sum(axis=1, keepdims=True)
-    n_cells = (expected > 0).sum(axis=1, keepdims=True)
-    mass += FLOOR * noise_stddev / n_rows * n_cells * expected
+    n_counted = (expected > 0).sum(axis=1, keepdims=True) * (noisy.shape[1] / N_CELLS)
+    mass += FLOOR * noise_stddev / n_rows * n_counted * expected
     bins = np.empty(mass.shape, dtype=np.uint8)
     bin_merging.merge(mass, mass.sum(axis=1), n_bins, HALVINGS, bins)
     return bins

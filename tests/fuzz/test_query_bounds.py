@@ -197,7 +197,10 @@ def fine_histograms(draw):
     ends = [bounds(draw) for _ in range(2)]
     fine = {k: uniform_bins(low, high, 255) for k, (low, high) in enumerate(ends)}
     cells = np.stack([some(draw, FLOATS) for _ in range(2)], axis=1)
-    query = FineCounts(fine=fine, zero_as_missing=draw(st.booleans()), units=draw(UNITS))
+    together = draw(st.sampled_from([1, 2, 64]))
+    query = FineCounts(
+        fine=fine, zero_as_missing=draw(st.booleans()), units=draw(UNITS), together=together
+    )
     return query, lambda rows: SimpleNamespace(table=read_table(cells[rows]), n_threads=1)
 
 

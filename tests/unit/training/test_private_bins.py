@@ -24,6 +24,7 @@ from dpboost.training.private_bins import (
     FIRST_SHARE,
     N_CELLS,
     ROW_UNITS,
+    FineCounts,
     denoise,
     expected_masses,
     merge_cells,
@@ -165,7 +166,7 @@ def test_finer_cells_of_whole_numbers_hold_one_at_least():
     assert zoom.parts == 50  # of the hundred numbers of a cell, two in each
     assert zoom.first <= 3
     assert zoom.last >= 5
-    edges = zoom.counted.lower + np.arange(3) / zoom.counted.scale
+    edges = zoom.counted(1).lower + np.arange(3) / zoom.counted(1).scale
     assert np.allclose(edges % 1, 0.5)
     assert (
         zoom_of(
@@ -186,6 +187,47 @@ def test_counts_that_noise_hides_make_no_cells_finer():
     given = {"n_rows": 1000.0, "whole": False}
     assert zoom_of(bins, seen, noise_stddev=1.0, **given) is not None
     assert zoom_of(bins, seen, noise_stddev=200.0, **given) is None
+
+
+@pytest.mark.parametrize("together", [1, 2, 64])
+def test_cells_counted_together_are_sums_and_ends_are_apart(together):
+    random = np.random.default_rng(2)
+    X = random.uniform(-0.2, 1.2, (500, 2))
+    X[:, 1] = random.integers(-5, 130, 500)
+    schema = Schema.coerce({"bounds": {0: (0, 1), 1: (0, 99)}, "integer": [1]})
+    schema = schema.resolve(("a", "b"))
+    table = read_table(X, schema=schema)
+    binner = Binner.from_schema(schema, n_bins=100, categorical={})
+    fine = {0: fine_cells(binner.features[0], whole=False), 1: binner.features[1]}
+    query = FineCounts(fine=fine, zero_as_missing=False, units=3, together=together)
+    counted = query.evaluate(RawRows(table=table, labels=np.zeros(500)))
+    assert counted.shape == query.shape
+    assert (counted.sum(axis=1) == 3 * 500).all(), "a row is in one cell of each feature"
+    cells, ends = query.read(counted)
+    inside = np.clip(X, 0, [1, 99])
+    for feature, n_cells in enumerate([N_CELLS, 100]):
+        edges = (0, 1) if not feature else (-0.5, 99.5)
+        expected = np.histogram(inside[:, feature], n_cells, edges)[0]
+        assert ends[feature].tolist() == [expected[0], expected[-1]]
+        expected = np.append(expected, np.zeros(N_CELLS - n_cells))
+        assert cells[feature].tolist() == expected.reshape(-1, together).sum(axis=1).tolist()
+
+
+def test_cells_are_counted_together_where_noise_hides_single_ones():
+    X = data()
+    X[:, 0] = 0.45 + 0.1 * X[:, 0]
+    X[:, 1] = 0.05 * X[:, 1]
+    found = {}
+    for epsilon in (0.01, 1.0):
+        records = ledger(epsilon, 1e-6)
+        _, after, table = released(records, X, n_bins=64)
+        entry = records.entries[0]
+        found[epsilon] = entry.size // 2
+        # Also with much noise most cuts are where the rows are, in a tenth of the bounds.
+        inside = np.quantile(after.transform(table)[1], [0.01, 0.99])
+        assert inside[1] - inside[0] >= 20
+    assert found[1.0] == N_CELLS
+    assert found[0.01] <= N_CELLS // 4 + 2
 
 
 def test_missing_values_are_in_no_cell_and_far_ones_in_the_last(monkeypatch):
