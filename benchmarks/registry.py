@@ -33,6 +33,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.label_grid import LABEL_BOUNDS
     from benchmarks.labels import LABELS
     from benchmarks.memory import MEMORY
+    from benchmarks.missing_cells import MISSING_CELLS
     from benchmarks.public_start import PUBLIC_START
     from benchmarks.quarters import QUARTERS_RUN
     from benchmarks.reproductions.papers import PAPER_RUNS
@@ -52,6 +53,7 @@ def runs() -> dict[str, Run]:
         RULE_CLIFFS,
         IRRELEVANT_COLUMNS,
         WIDE_BOUNDS,
+        MISSING_CELLS,
         PUBLIC_START,
         QUARTERS_RUN,
         TUNING,
