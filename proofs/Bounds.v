@@ -22,7 +22,7 @@ Ltac full_row := repeat split; try (intros ? ? _ [=]; subst; lia); try (intros; 
 
 (** ** One histogram, one unit a row *)
 
-(** [private_bounds.Magnitudes]: a row is in the cell of its magnitude, or missing. *)
+(** [cell_counts.Magnitudes]: a row is in the cell of its magnitude, or missing. *)
 Section Magnitudes.
 Variables (cells : nat) (units : Z).
 Hypothesis positive : 0 < units.
@@ -41,7 +41,7 @@ Proof.
 Qed.
 End Magnitudes.
 
-(** [private_bounds.RangeCounts]: a label is in one of the cells, whatever it is. *)
+(** [cell_counts.RangeCounts]: a label is in one of the cells, whatever it is. *)
 Section RangeCounts.
 Variables (cells : nat) (units : Z).
 Hypothesis positive : 0 < units.

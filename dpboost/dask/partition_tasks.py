@@ -10,8 +10,8 @@ import numpy as np
 from dpboost.cluster.partial_sums import Partial, merge
 from dpboost.cluster.partition_reader import Part, PartFacts, Reader, Site
 from dpboost.cluster.partition_state import Cell, Order, WorkerMessage, answer, answer_of
-from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.privacy.queries import CategoryCountQuery, SumQuery
+from dpboost.rows.cell_counts import Magnitudes, RangeCounts
 from dpboost.rows.raw_rows import ClassSizes, ClassTally, MeanAndRows, PresentRows, RowCount
 
 

@@ -27,11 +27,11 @@ from dpboost.data.labels import encode_classes
 from dpboost.data.sparse import BinnedRows
 from dpboost.data.table import Table
 from dpboost.losses import Loss, MeanLoss, SquaredLoss
-from dpboost.privacy.private_categories import count_codes, count_values
 from dpboost.privacy.queries import SumQuery
 from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts, newton_sums
 from dpboost.rows.boosting_state import BoostingState
+from dpboost.rows.category_counts import count_codes, count_values
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.label_node_rows import LabelRows
 from dpboost.rows.row_attributes import WEIGHT_ONE, RowExtras, Weighting

@@ -19,9 +19,10 @@ from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Noise
-from dpboost.privacy.private_bounds import CELL_NUMBERS, RangeCounts, row_units
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.rows.cell_counts import CELL_NUMBERS, RangeCounts
+from dpboost.training.private_bounds import row_units
 
 #: Part of the budget that the first histogram gets; each further one gets the rest.
 FIRST_SHARE = Fraction(1, 3)

@@ -22,12 +22,12 @@ from dpboost.privacy.exact_arithmetic import (
     split_fit,
 )
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.private_bounds import magnitudes, release_bounds, release_magnitude
-from dpboost.privacy.private_categories import release_categories
 from dpboost.privacy.queries import RowHandle
 from dpboost.rows.raw_rows import CategoryTally, ClassTally
 from dpboost.schema import ResolvedSchema
 from dpboost.training.label_range import learn_label_range, release_label_range, release_row_count
+from dpboost.training.private_bounds import magnitudes, release_bounds, release_magnitude
+from dpboost.training.private_categories import release_categories
 
 ASSUMPTIONS = ("column_types", "classes", "categories", "init_model")
 # Lists of categories are not among them: df.name.astype("category") lists persons.

@@ -29,7 +29,7 @@ from dpboost.growing import (
     split_learner,
 )
 from dpboost.growing import boosting_loop as loop
-from dpboost.privacy import ledger, mechanisms, private_bounds, queries
+from dpboost.privacy import ledger, mechanisms, queries
 from dpboost.privacy.queries import store_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants
@@ -37,6 +37,7 @@ from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors
 from dpboost.rows import (
     boosting_queries,
     boosting_state,
+    cell_counts,
     column_scores,
     gradient_statistics,
     node_rows,
@@ -175,8 +176,8 @@ def leaf_of_add_remove():
 
 
 def counts_of_add_remove():
-    original = private_bounds.counts
-    return [(private_bounds, "counts", lambda neighbors, units: original(ADD, units))]
+    original = cell_counts.counts
+    return [(cell_counts, "counts", lambda neighbors, units: original(ADD, units))]
 
 
 def clip_apart_from_noise():

@@ -27,8 +27,8 @@ POSITIONS = {
     "report of a ledger": "dpboost.reporting.terms:ReportTerms.from_ledger",
     "release of a label range": "dpboost.training.label_range:release_label_range",
     "noisy counts in a range": "dpboost.training.label_range:_Counts.release",
-    "counts in a range": "dpboost.privacy.private_bounds:RangeCounts.evaluate",
-    "bounds of counts in a range": "dpboost.privacy.private_bounds:RangeCounts.bounds",
+    "counts in a range": "dpboost.rows.cell_counts:RangeCounts.evaluate",
+    "bounds of counts in a range": "dpboost.rows.cell_counts:RangeCounts.bounds",
     # Steps of a fit
     "opening of the ledger": "dpboost.training.privacy_params:PrivacyRequest.ledger",
     "accounting for groups": "dpboost.training.privacy_params:for_group",

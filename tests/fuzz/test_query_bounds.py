@@ -31,10 +31,10 @@ from dpboost.losses.robust import RobustLoss
 from dpboost.losses.several_quantiles import QuantilesLoss
 from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
-from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.boosting_queries import LeafSums, SumScale
 from dpboost.rows.boosting_state import BoostingState
+from dpboost.rows.cell_counts import Magnitudes, RangeCounts
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import CellSizes, ClassCounts, ClassHistograms, NodeSizes
 from dpboost.rows.evaluation_queries import (

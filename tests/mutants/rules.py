@@ -179,7 +179,7 @@ def _comparison(node: ast.AST) -> ast.AST | None:
     return None
 
 
-_GATE = ("ledger", "accounting", "stability_histogram", "private_bounds")
+_GATE = ("ledger", "accounting", "stability_histogram")
 _FORMULAS = ("accounting", "exact_arithmetic", "mechanisms")
 #: Name of a rule, where it is applied, and the change.
 RULES: dict[str, tuple[tuple[str, ...], Change]] = {
@@ -201,7 +201,9 @@ RULES: dict[str, tuple[tuple[str, ...], Change]] = {
         (
             "budgeting",
             *(f"privacy/{name}.py" for name in _GATE),
+            "rows/cell_counts.py",
             "training/label_range.py",
+            "training/private_bounds.py",
             "training/private_stopping.py",
             "training/conformal.py",
         ),

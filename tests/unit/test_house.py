@@ -35,7 +35,7 @@ PRIVATE_SIDE = (
 RAW = {
     # The store behind a handle.
     "store_of": {
-        "dpboost.privacy.private_categories",
+        "dpboost.rows.category_counts",
         "dpboost.rows.column_scores",
         "dpboost.rows.gradient_statistics",
         "dpboost.rows.tree_statistics",
@@ -50,7 +50,7 @@ RAW = {
         "dpboost.rows.tree_statistics",
     },
     # Counts of categories and classes that nobody has listed: into a stability histogram.
-    "tally": {"dpboost.privacy.private_categories"},
+    "tally": {"dpboost.rows.category_counts"},
     # The results of the rows of one place.
     "evaluate": {
         "dpboost.privacy.queries",

@@ -22,11 +22,11 @@ from dpboost._kernels.entropy import SystemEntropy
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
 from dpboost.losses.newton_loss import GRADIENT_UNIT
 from dpboost.privacy import exact_arithmetic
-from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.privacy.sensitivity import constants, histograms, quantiles
 from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors
 from dpboost.rows import class_queries, evaluation_queries, loss_change, raw_rows
 from dpboost.rows.boosting_queries import GRADIENT_FACTOR, LeafSums, SumScale
+from dpboost.rows.cell_counts import Magnitudes, RangeCounts
 from dpboost.rows.held_out_rows import QuantileBalance
 from dpboost.rows.label_statistics import LabelTotals
 from dpboost.training.private_bins import FineCounts

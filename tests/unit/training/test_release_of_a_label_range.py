@@ -13,10 +13,10 @@ from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.private_bounds import RANGE_CELLS
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
+from dpboost.rows.cell_counts import RANGE_CELLS
 from dpboost.training.label_range import (
     MOST_LOOKS,
     STRAY_CELL,

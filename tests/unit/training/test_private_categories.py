@@ -11,10 +11,11 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import BudgetExceededError
-from dpboost.privacy.private_categories import count_values, release_categories
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.stability_histogram import NameCounts
+from dpboost.rows.category_counts import count_values
+from dpboost.training.private_categories import release_categories
 
 DELTA = Fraction(1, 10**5)
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, worded
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import CategoryCountQuery, RowHandle, Sensitive, store_of
-from dpboost.privacy.sensitivity.constants import counts
-from dpboost.privacy.stability_histogram import Name, NameCounts, StabilityHistogram
+from dpboost.privacy.queries import CategoryCountQuery, RowHandle
+from dpboost.privacy.stability_histogram import StabilityHistogram
+from dpboost.rows.category_counts import category_counts
 
 
 def release_categories(
@@ -95,11 +90,7 @@ def release_categories(
         return {}
     noise = ledger.accountant.noise(budget)
     units = SMALLEST_SIGMA if noise.needs == "l2" else 1
-    sensitive = Sensitive(
-        NameCounts(columns=store_of(source).tally(query), units=units),
-        bounds=counts(ledger.neighbors, units, histograms=len(query.columns)),
-        unit=1 / units,
-    )
+    sensitive = category_counts(source, query, ledger.neighbors, units=units)
     threshold = units
     if not exact:
         threshold += noise.tail(sensitive.bound(noise.needs), failure / len(query.columns))
@@ -109,71 +100,3 @@ def release_categories(
         column: [name[-1] for name in own]
         for column, own in zip(query.columns, passed, strict=True)
     }
-
-
-def count_values(values: Iterable[Hashable]) -> Counter[Name]:
-    """Count by type and value: 1, 1.0 and True are equal, and the first one seen would win.
-
-    Parameters
-    ----------
-    values : iterable
-        Private values; None and NaN are missing.
-
-    Returns
-    -------
-    Counter
-        Private; counts of several sites add up.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a value cannot be hashed.
-    """
-    listed = values.tolist() if isinstance(values, np.ndarray) else values
-    try:
-        return Counter(_key(value) for value in listed if not _missing(value))
-    except TypeError:
-        raise InvalidParameterError(
-            "A categorical column must hold strings, numbers or other plain values."
-        ) from None
-
-
-def count_codes(codes: NDArray[np.int64], values: Sequence[Any]) -> Counter[Name]:
-    """Count values that are given by their positions in a list, as `count_values` does.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,), int64
-        Private; -1 is missing.
-    values : sequence
-        Private; None and NaN are missing.
-
-    Returns
-    -------
-    Counter
-        Private; without the values of the list that do not occur.
-    """
-    times = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
-    total: Counter[Name] = Counter()
-    for code in np.flatnonzero(times).tolist():
-        if not _missing(values[code]):
-            total[_key(values[code])] += int(times[code])
-    return total
-
-
-def _key(value: Hashable) -> Name:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        value += 0.0  # -0.0 equals 0.0
-    hash(value)
-    kind = type(value).__name__
-    # Values of other types may not be ordered: their names are.
-    return kind, "" if kind in ("str", "int", "float", "bool", "bytes") else repr(value), value
-
-
-def _missing(value: Any) -> bool:
-    if isinstance(value, (float, np.floating)):
-        return bool(value != value)
-    # The missing markers of pandas, without importing it.
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
