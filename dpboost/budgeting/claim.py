@@ -27,7 +27,7 @@ from dpboost.privacy.accounting import Accountant, GDPAccountant, ZCDPAccountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, number_of
 from dpboost.privacy.ledger import Charge
 from dpboost.privacy.randomness import RowCoins
-from dpboost.privacy.recording import Replaying, current, note, public_value
+from dpboost.privacy.recording import Replaying, current, is_replay, note, public_value
 
 #: What rows that are held out may charge to stop training, as a part of what the fit takes.
 STOPPING_SHARE = Fraction(1, 4)
@@ -162,7 +162,7 @@ class Claim:
         named = self.budget.terms.get("identity")
         if earlier is None or named is None or earlier.get("identity") != named:
             return
-        if isinstance(current(), Replaying):  # without lines of other fits
+        if is_replay():  # without lines of other fits
             return
         known = Counter(
             (line.what, line.account, line.fraction, line.part) for line in self.budget.lines
@@ -356,7 +356,7 @@ def claim(
     tables: dict[str, str] = {}
     if isinstance(given, Window):
         # Rows of a replay are blank.
-        if rows is not None and not isinstance(current(), Replaying):
+        if rows is not None and not is_replay():
             tables = given.hashes(rows, budget.key(), call)
     elif rows is not None and budget.overlap is not None:
         raise InvalidParameterError(

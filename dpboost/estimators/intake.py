@@ -25,7 +25,7 @@ from dpboost.data.table import ColumnFacts, Table
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.parameters import ParameterWarning, is_silent
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
-from dpboost.privacy.recording import Replaying, current
+from dpboost.privacy.recording import is_replay
 from dpboost.recipes.recipe import CONTROLS, Given, Recipe, check_given
 from dpboost.schema import MAX_VALUE_BINS, DataDictionary, DictionarySchema, ResolvedSchema, Schema
 from dpboost.training.inputs import GivenRows, Reading, nominal_columns, open_table, read
@@ -328,7 +328,7 @@ def selected_fit(fit: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         model: Any = args[0]
         # A recorded call that is made again has the schema of its columns already.
-        selected = None if isinstance(current(), Replaying) else kept_columns()
+        selected = None if is_replay() else kept_columns()
         declared = isinstance(model.schema, Mapping) or type(model.schema) is Schema
         if selected is not None and declared:
             model.schema = Schema.coerce(model.schema).of_columns(*selected)

@@ -246,6 +246,11 @@ def current() -> Recording | None:
     return _current.get()
 
 
+def is_replay() -> bool:
+    """Return whether the call that is running is one that is made again, without its rows."""
+    return isinstance(_current.get(), Replaying)
+
+
 @contextmanager
 def recording(own: Recording | None) -> Iterator[None]:
     """Record the call inside; None records nothing."""

@@ -35,7 +35,7 @@ from dpboost.privacy.exact_arithmetic import (
 )
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.recording import Replaying, current
+from dpboost.privacy.recording import is_replay
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Given, PublicFacts, Recipe
 from dpboost.schema import DictionarySchema, Schema
@@ -301,7 +301,7 @@ def warn_of_sum(privacy: PrivacyRequest, columns: ColumnFacts) -> None:
     Those under a budget are in its records, and a fit that is one of several counts with them.
     """
     outside = privacy.claim is None and privacy.part is None and privacy.noise_seed is None
-    if outside and not is_quiet() and not isinstance(current(), Replaying):
+    if outside and not is_quiet() and not is_replay():
         add_fit(columns.key, float(privacy.epsilon), float(privacy.delta))
 
 
