@@ -22,10 +22,6 @@ def aligned(rows: Sequence[tuple[str, ...]], numbers: frozenset[int] = frozenset
         Equally many cells each; the head among them.
     numbers : frozenset of int
         Columns that are set to the right.
-
-    Returns
-    -------
-    list of str
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -132,9 +128,9 @@ def pyplot(what: str) -> Any:
     return found
 
 
-def _short(row: tuple[str, ...], most: int = 60) -> tuple[str, ...]:
+def _short(row: tuple[str, ...]) -> tuple[str, ...]:
     """Cut long cells, such as lists of many categories."""
-    return tuple(cell if len(cell) <= most else f"{cell[: most - 4]} ..." for cell in row)
+    return tuple(cell if len(cell) <= 60 else f"{cell[:56]} ..." for cell in row)
 
 
 def _more(rows: Sequence[Any]) -> list[str]:

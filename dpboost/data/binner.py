@@ -142,12 +142,12 @@ class Binner:
         bounds: Mapping[int, tuple[float, float]] | None = None,
         categorical: Mapping[int, Sequence[Any]] | None = None,
         ordered: Set[int] = frozenset(),
-        scale: float = 1.0,
         zero_as_missing: bool = False,
     ) -> Binner:
         """Return equal bins between known bounds, declared borders, and listed categories.
 
-        Bins of integer columns end half-way between whole numbers.
+        Bins of integer columns end half-way between whole numbers. Features about which nothing is
+        known get the grid of `EdgeBins.arcsinh`.
 
         Parameters
         ----------
@@ -161,9 +161,6 @@ class Binner:
             ``Table.categorical``: lists that cells are looked up in.
         ordered : set of int
             ``Table.ordered``: features among them whose codes are compared as numbers.
-        scale : float
-            Typical size of the values of features about which nothing is known; they get
-            the grid of `EdgeBins.arcsinh`.
         zero_as_missing : bool
             Whether zeros of numeric features are missing.
 
@@ -199,7 +196,7 @@ class Binner:
                 bins = whole_bins if position in schema.integer else uniform_bins
                 features.append(bins(*known[position], n_bins))
             else:
-                features.append(EdgeBins.arcsinh(n_bins, scale=scale))
+                features.append(EdgeBins.arcsinh(n_bins))
         if cut:
             warnings.warn(
                 f"More than {MAX_VALUE_BINS} categories in {', '.join(map(repr, cut))}: those "

@@ -45,7 +45,7 @@ class NoisePaths:
         return self.deviations[0].shape[1]
 
 
-def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS, seed: int = 0) -> NoisePaths | None:
+def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS) -> NoisePaths | None:
     """Simulate the noise of a fit.
 
     The leaf of a tree falls by ``w n / h`` where the noise of its gradient sum is ``n``; its shrink
@@ -60,10 +60,7 @@ def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS, seed: int = 0) -> No
     which features later trees cut; that several outputs answer each other's noise; and what
     monotone constraints take away from noise.
 
-    Parameters
-    ----------
-    seed : int
-        The simulation is the same for the same model.
+    The simulation is the same for the same model.
 
     Returns
     -------
@@ -73,7 +70,7 @@ def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS, seed: int = 0) -> No
     trees = ensemble.released or ensemble.trees
     if not trees or any(tree.noise is None for tree in trees):
         return None
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     bins = draw_bins(feature_shares(ensemble), _N_ROWS, rng)
     leaves = [leaf_index(tree, bins) for tree in trees[:: ensemble.n_outputs]]
     weights = _row_weights(trees[:: ensemble.n_outputs], leaves)

@@ -19,7 +19,6 @@ from dpboost.growing.released_splits import (
     branch_counts,
     consistent_tables,
     split_purity,
-    splits_of,
     worth_splitting,
 )
 from dpboost.privacy.exact_arithmetic import NO_COST, PrivacyCost, pure_epsilon, split_tree
@@ -115,7 +114,7 @@ class SavedHistograms:
                 self._look(rows, level, ledger)
             go = [depth < self.max_depth and self._goes(node) for node in level]
             chosen = np.array([node.best[2] for node in level], dtype=np.int32)
-            splits = splits_of(rows.candidates, nodes[go], chosen[go])
+            splits = Splits.of(rows.candidates, nodes[go], chosen[go])
             first = growing.n_nodes
             for node, splits_now in zip(level, go, strict=True):
                 left_over = self._left_over(node, rows.candidates.n_features)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpboost.growing.pruning import without
 from dpboost.privacy.sensitivity.impurities import Impurity
-from dpboost.trees.growing_tree import GrowingTree, Splits
+from dpboost.trees.growing_tree import GrowingTree
 from dpboost.trees.split_candidates import CATEGORY, Candidates
 
 
@@ -179,19 +179,6 @@ def worth_splitting(sums: NDArray[Any], min_rows: int) -> NDArray[np.bool_]:
     enough = (sums.sum(axis=2) >= min_rows).any(axis=1)
     classes = (sums > 0).any(axis=1).sum(axis=1)
     return enough & (classes >= 2)
-
-
-def splits_of(
-    candidates: Candidates, nodes: NDArray[np.int32], chosen: NDArray[np.int32]
-) -> Splits:
-    """Return released choices as splits."""
-    feature = candidates.features_of(chosen)
-    return Splits(
-        node=nodes,
-        feature=feature,
-        split_bin=candidates.split_bins(chosen),
-        n_branches=candidates.n_branches(feature),
-    )
 
 
 def keep_best(

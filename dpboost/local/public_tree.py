@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dpboost.data.binner import Binner
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import binary_nodes, grow
-from dpboost.growing.released_splits import splits_of
 from dpboost.local.public_rows import PublicRows
 from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.tree import Tree
@@ -74,7 +73,7 @@ def _best_splits(
     # halves a node whose labels are all alike; the other rule has nothing to gain there.
     least = _LEAST_GAIN * rows.n_choosing if rule == "variance" else -np.inf
     found = enough & (best > least)
-    return splits_of(rows.candidates, nodes[found], chosen[found])
+    return Splits.of(rows.candidates, nodes[found], chosen[found])
 
 
 def _allowed(

@@ -263,10 +263,8 @@ class FitBudget:
     training: PrivacyCost
 
 
-def split_fit(
-    total: PrivacyCost, learned: Sequence[str], share: Fraction = PREPARATION_SHARE
-) -> FitBudget:
-    """Set the preparation's share aside, in equal parts, when something has to be learned.
+def split_fit(total: PrivacyCost, learned: Sequence[str]) -> FitBudget:
+    """Set a tenth aside for the preparation, in equal parts, when something has to be learned.
 
     Parameters
     ----------
@@ -274,8 +272,6 @@ def split_fit(
         The budget of the fit.
     learned : sequence of str
         What public knowledge does not declare: a public list of different names.
-    share : Fraction, default=1/10
-        The preparation's share, in (0, 1).
 
     Returns
     -------
@@ -285,15 +281,13 @@ def split_fit(
     Raises
     ------
     InvalidParameterError
-        If the share is not in (0, 1) or a name occurs twice.
+        If a name occurs twice.
     """
-    if not 0 < share < 1:
-        raise refuse("share", "split_fit", "in (0, 1)", share)
     if len(set(learned)) < len(learned):
         raise refuse("learned", "split_fit", "a list of different names", learned)
     if not learned:
         return FitBudget(preparation={}, training=total)
-    preparation, training = divide(total, (Fraction(share), 1 - Fraction(share)))
+    preparation, training = divide(total, (PREPARATION_SHARE, 1 - PREPARATION_SHARE))
     parts = divide(preparation, [1] * len(learned))
     return FitBudget(preparation=dict(zip(learned, parts, strict=True)), training=training)
 

@@ -107,10 +107,6 @@ class RowStore(Protocol):
 class RowHandle:
     """Handle of private rows for public code: it sends queries and commands, and reads nothing.
 
-    Parameters
-    ----------
-    store : RowStore
-
     Privacy
     -------
     A result is `Sensitive`, a command returns nothing. Only private code accesses the store, by
@@ -314,7 +310,6 @@ class Sensitive:
         function: Callable[[NDArray[np.int64]], NDArray[np.int64]],
         *,
         bounds: tuple[Sensitivity, ...],
-        unit: float | None = None,
     ) -> Sensitive:
         """Compute with the value on the private side.
 
@@ -324,17 +319,15 @@ class Sensitive:
             From the hidden array to an int64 array. It must not store or reveal anything.
         bounds : tuple of Sensitivity
             Sensitivities of the result, which the caller proves.
-        unit : float, optional
-            Value of one unit of the result; that of this value by default.
 
         Returns
         -------
         Sensitive
-            The result, hidden like this one.
+            The result in the same unit, hidden like this value.
         """
         if not isinstance(self._value, np.ndarray):
             raise InvalidParameterError("Scores in runs and counts of names are released only.")
-        return Sensitive(function(self._value), bounds, self.unit if unit is None else unit)
+        return Sensitive(function(self._value), bounds, self.unit)
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refusal
     __hash__ = __bool__ = __len__ = __iter__ = __contains__ = _refusal

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.trees.split_candidates import Candidates
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Splits:
@@ -32,6 +34,24 @@ class Splits:
 
     def __len__(self) -> int:
         return len(self.node)
+
+    @classmethod
+    def of(
+        cls,
+        candidates: Candidates,
+        nodes: NDArray[np.int32],
+        chosen: NDArray[np.int32],
+        priority: NDArray[np.float64] | None = None,
+    ) -> Splits:
+        """Return released choices of candidates as splits."""
+        feature = candidates.features_of(chosen)
+        return cls(
+            node=nodes,
+            feature=feature,
+            split_bin=candidates.split_bins(chosen),
+            n_branches=candidates.n_branches(feature),
+            priority=priority,
+        )
 
     @classmethod
     def none(cls) -> Splits:

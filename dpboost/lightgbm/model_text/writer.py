@@ -72,9 +72,7 @@ def model_text(ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = Non
     return "".join([header, "\n", *blocks, footer])  # the blocks are copied only once
 
 
-def check_writable(
-    binner: Binner, *, objective: str = "", parameters: Mapping[str, Any] | None = None
-) -> None:
+def check_writable(binner: Binner, *, objective: str = "") -> None:
     """Raise unless models over these bins can be written: to be called before a budget is spent.
 
     Parameters
@@ -83,8 +81,6 @@ def check_writable(
         The public bins.
     objective : str
         LightGBM's objective string.
-    parameters : mapping, optional
-        As in `model_text`.
 
     Raises
     ------
@@ -96,7 +92,6 @@ def check_writable(
         for code in binner.category_codes(f).tolist():
             check_code(code, binner.feature_names[f])
     _check_objective(objective)
-    parameter_lines(parameters or {})
     pandas_line(binner.pandas_categories())
 
 

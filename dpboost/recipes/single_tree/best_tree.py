@@ -129,13 +129,7 @@ class DepthWiseBudgets:
                 budget=level,
                 ledger=ledger,
             )
-            feature = candidates.features_of(chosen)
-            return Splits(
-                node=nodes,
-                feature=feature,
-                split_bin=candidates.split_bins(chosen),
-                n_branches=candidates.n_branches(feature),
-            )
+            return Splits.of(candidates, nodes, chosen)
 
         growing = grow(propose_splits, rows.split, DepthWise())
         counts, noise_stddev = self.release_leaves(

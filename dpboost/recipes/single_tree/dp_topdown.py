@@ -224,15 +224,8 @@ class TopDown:
         # The largest of many noisy gains, which the paper tests, is hardly ever small for noise.
         margin = GAIN_MARGIN * exact.noise_stddev(noise) / units
         good = gains > self.min_gain * sizes[large] - margin
-        feature = rows.candidates.features_of(chosen[good])
-        return sizes, Splits(
-            node=nodes[good],
-            feature=feature,
-            split_bin=rows.candidates.split_bins(chosen[good]),
-            n_branches=rows.candidates.n_branches(feature),
-            # w J of the paper, times the number of rows.
-            priority=gains[good],
-        )
+        # The priority is w J of the paper, times the number of rows.
+        return sizes, Splits.of(rows.candidates, nodes[good], chosen[good], priority=gains[good])
 
 
 def counted_tree(setting: Setting, learner: TreeLearner, candidates: Candidates) -> SingleTree:
@@ -284,13 +277,7 @@ def defaults(facts: PublicFacts) -> OneMachineParameters:
 
 
 def deepest(hyper: OneMachineParameters, facts: PublicFacts) -> int:
-    """Return the number of depths whose releases can all be drawn exactly, ten at least.
-
-    Parameters
-    ----------
-    hyper : OneMachineParameters
-    facts : PublicFacts
-    """
+    """Return the number of depths whose releases can all be drawn exactly, ten at least."""
     terms = Terms(
         delta=0.0,
         task="classification",

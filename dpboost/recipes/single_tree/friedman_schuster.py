@@ -182,13 +182,7 @@ class TopDownInduction:
             budget=part,
             ledger=ledger,
         )
-        feature = candidates.features_of(chosen)
-        return Splits(
-            node=nodes[go],
-            feature=feature,
-            split_bin=candidates.split_bins(chosen),
-            n_branches=candidates.n_branches(feature),
-        )
+        return Splits.of(candidates, nodes[go], chosen)
 
 
 def multiway(binner: Binner) -> Candidates:

@@ -151,13 +151,10 @@ class SummedTopDown:
         # A count that is wrong by a row moves a gain by about a row of the node.
         margin = GAIN_MARGIN * found.noise_stddev / own[large]
         good = found.gains > self.min_gain - margin
-        chosen = found.chosen[good]
-        feature = rows.candidates.features_of(chosen)
-        return Splits(
-            node=nodes[large][good],
-            feature=feature,
-            split_bin=rows.candidates.split_bins(chosen),
-            n_branches=rows.candidates.n_branches(feature),
+        return Splits.of(
+            rows.candidates,
+            nodes[large][good],
+            found.chosen[good],
             # w J of the paper, times the number of rows.
             priority=(found.gains * own[large])[good],
         )

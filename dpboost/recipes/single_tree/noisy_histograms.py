@@ -37,7 +37,6 @@ from dpboost.growing.histogram_saving import SavedHistograms
 from dpboost.growing.released_splits import (
     best_candidates,
     split_purity,
-    splits_of,
     worth_splitting,
 )
 from dpboost.growing.single_tree_growth import SingleTree
@@ -124,7 +123,7 @@ class WholeHistograms:
                 lambda left, right: split_purity(self.measure, left, right),
             )
             go = worth_splitting(sums, self.min_rows) & (purity > -np.inf)
-            return splits_of(candidates, nodes[go], chosen[go])
+            return Splits.of(candidates, nodes[go], chosen[go])
 
         growing = grow(propose_splits, rows.split, DepthWise())
         counts, noise_stddev = release_leaf_counts(

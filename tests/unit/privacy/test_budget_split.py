@@ -29,15 +29,13 @@ def test_preparation_takes_a_tenth_when_something_is_learned():
     assert budget.training + sum(budget.preparation.values()) == TOTAL
     assert split_fit(TOTAL, []).training == TOTAL
     assert split_fit(TOTAL, []).preparation == {}
-    assert split_fit(TOTAL, ["x"], Fraction(1, 4)).preparation == {"x": TOTAL / 4}
     infinite = split_fit(math.inf, ["x"])
     assert (infinite.training, infinite.preparation["x"]) == (math.inf, math.inf)
 
 
-@pytest.mark.parametrize(("learned", "share"), [(["x"], 0), (["x"], 1), (["x", "x"], None)])
-def test_preparation_is_checked(learned, share):
-    with pytest.raises(InvalidParameterError, match=r"share|learned"):
-        split_fit(TOTAL, learned, Fraction(1, 10) if share is None else share)
+def test_preparation_is_checked():
+    with pytest.raises(InvalidParameterError, match="learned"):
+        split_fit(TOTAL, ["x", "x"])
 
 
 def test_half_of_a_tree_goes_to_the_leaves():

@@ -422,13 +422,12 @@ def test_category_code_out_of_range_is_refused(tools, code):
 
 def test_what_cannot_be_written_is_known_before_training(tools):
     good = tools.Bins([{"edges": [0.5]}, {"codes": [3]}], categories=[["a"]])
-    check_writable(good, objective="binary sigmoid:1", parameters={"num_leaves": 3})
+    check_writable(good, objective="binary sigmoid:1")
     for bins, facts, match in (
         (tools.Bins([{"edges": [], "name": "a:b"}]), {}, "a:b"),
         (tools.Bins([{"codes": [-3]}]), {}, "-3"),
         (tools.Bins([{"codes": [0]}], categories=[[1j]]), {}, "complex"),
         (good, {"objective": "a\nb"}, "objective"),
-        (good, {"parameters": {"foo": 3}}, "foo"),
     ):
         with pytest.raises(InvalidParameterError, match=match):
             check_writable(bins, **facts)
