@@ -26,6 +26,7 @@ from dpboost.data.table import Table, read_table
 from dpboost.estimators.training_booster import RESETTING, TrainingBooster, check_reset
 from dpboost.recipes.recipe import Setting
 from dpboost.schema import ResolvedSchema
+from dpboost.training.fitted_model import ensemble_of
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.forest import Forest
 from dpboost.trees.tree import Tree
@@ -328,14 +329,7 @@ class Evaluator:
     def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> Evaluator:
         """Prepare for training with released bins and start values."""
         loss = setting.loss
-        starts = np.atleast_1d(np.asarray(loss.start_units, dtype=np.int64)) * loss.unit
-        self._released = Ensemble(
-            trees=(),
-            binner=setting.binner,
-            start=tuple(starts.tolist()),
-            unit=loss.unit,
-            objective=loss.objective,
-        )
+        self._released = ensemble_of(loss, setting.binner, trees=())
         self._trees: list[Tree] = []
         self._n_rounds = n_rounds
         self._round = 0

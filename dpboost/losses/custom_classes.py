@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -186,10 +186,6 @@ class CustomClassLoss(NewtonLoss):
         lookup_trees.find_leaves(bins, _ALL_ROWS, features, steps, table, leaves, n_threads)
         for output, own in enumerate(packed):
             lookup_trees.leaf_sums(own, leaves, sums[0, output], sums[1, output], n_threads)
-
-    def starting_from(self, units: tuple[int, ...]) -> CustomClassLoss:
-        """Return this loss with given starts, a number of units for each class."""
-        return replace(self, start_units=units)
 
     def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
         """Check that class indices are 0 to ``n_outputs - 1``, or raise."""

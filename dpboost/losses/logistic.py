@@ -66,15 +66,6 @@ class LogisticLoss(NewtonLoss):
     start_units: int = 0
     objective: str = "binary sigmoid:1"
 
-    @property
-    def start(self) -> float:
-        """Start value: log-odds where every raw score begins."""
-        return self.start_units * self.unit
-
-    def starting_from(self, units: tuple[int, ...]) -> LogisticLoss:
-        """Return this loss with a given start, one number of units."""
-        return replace(self, start_units=units[0])
-
     def starting_at(self, mean: float) -> LogisticLoss:
         """Return this loss with the log-odds of a released share of class 1 as its start.
 

@@ -6,9 +6,10 @@ Proof that a row decides its own numbers alone: docs/proofs/integers.md.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +18,10 @@ from dpboost._kernels import newton, training_pass
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import check_real
 
+L = TypeVar("L", bound="NewtonLoss")
 
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonLoss:
     """Base class of losses, with one kernel for some rows and one for a pass over all rows.
 
@@ -41,6 +45,16 @@ class NewtonLoss:
         # What a subclass has as a field, a property or a constant of the class.
         def __getattr__(self, name: str) -> Any:
             """Return the attribute of the subclass."""
+
+    @property
+    def start(self) -> float:
+        """Start value of the raw scores of a loss with one output."""
+        return float(self.start_units * self.unit)
+
+    def starting_from(self: L, units: tuple[int, ...]) -> L:
+        """Return this loss with given starts, a number of units for each output."""
+        start = units[0] if self.n_outputs == 1 else units
+        return replace(self, start_units=start)  # type: ignore[call-arg]  # a subclass has it
 
     def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
         """Return the public numbers and tables that the kernels take, in their order."""

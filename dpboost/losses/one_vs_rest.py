@@ -86,10 +86,6 @@ class OneVsRestLoss(NewtonLoss):
             l1=k * bound, squares=k * bound * bound, entries=k, difference=difference
         )
 
-    def starting_from(self, units: tuple[int, ...]) -> OneVsRestLoss:
-        """Return this loss with given starts, a number of units for each class."""
-        return replace(self, start_units=units)
-
     def starting_at(self, shares: NDArray[np.float64]) -> OneVsRestLoss:
         """Return this loss with the log-odds of released class shares, within [0.0001, 0.99]."""
         odds = [math.log(share / (1 - share)) for share in np.clip(shares, 1e-4, 0.99).tolist()]

@@ -90,10 +90,6 @@ class SoftmaxLoss(NewtonLoss):
         limit = gradient_units(gradient_limit)
         return ContributionBound(l1=2 * limit, squares=2 * limit * limit, entries=self.n_outputs)
 
-    def starting_from(self, units: tuple[int, ...]) -> SoftmaxLoss:
-        """Return this loss with given starts, a number of units for each class."""
-        return replace(self, start_units=units)
-
     def starting_at(self, shares: NDArray[np.float64]) -> SoftmaxLoss:
         """Return this loss with the logarithms of released class shares as its start.
 

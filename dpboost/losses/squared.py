@@ -138,15 +138,6 @@ class SquaredLoss(NewtonLoss):
             half_units=half_units,
         )
 
-    @property
-    def start(self) -> float:
-        """Start value, a multiple of ``unit``."""
-        return self.start_units * self.unit
-
-    def starting_from(self, units: tuple[int, ...]) -> SquaredLoss:
-        """Return this loss with a given start, one number of units."""
-        return replace(self, start_units=units[0])
-
     def starting_at(self, mean: float) -> SquaredLoss:
         """Return this loss with a released mean of the scaled labels as its start.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -118,11 +118,6 @@ class TabulatedLoss(NewtonLoss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "_tables", self.surface.tables())
 
-    @property
-    def start(self) -> float:
-        """Start value, a multiple of ``unit``."""
-        return self.start_units * self.unit
-
     def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
         """Clip labels to their public bounds and round them to the label grid."""
         raise NotImplementedError
@@ -130,10 +125,6 @@ class TabulatedLoss(NewtonLoss):
     def scaled_labels(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Labels whose mean decides on the start, within [-1, 1]."""
         raise NotImplementedError
-
-    def starting_from(self, units: tuple[int, ...]) -> TabulatedLoss:
-        """Return this loss with a given start, one number of units."""
-        return replace(self, start_units=units[0])
 
     def starting_at(self, mean: float) -> TabulatedLoss:
         """Return this loss with a start value from a released mean of ``scaled_labels``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,15 +56,8 @@ class QuantileBalance:
     threshold: float
     level: float
 
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / ROW_UNITS
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Public shape of the result."""
-        return (1,)
+    unit: ClassVar[float] = 1 / ROW_UNITS
+    shape: ClassVar[tuple[int, ...]] = (1,)
 
     def evaluate(self, rows: HeldOutRows) -> NDArray[np.int64]:
         """Return the balance of the rows of one place."""

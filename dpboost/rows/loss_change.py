@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,15 +52,12 @@ class LossChange:
     bound: float
     units: int
 
+    shape: ClassVar[tuple[int, ...]] = (1,)
+
     @property
     def unit(self) -> float:
         """Worth of one unit."""
         return self.bound / self.units
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Public shape of the result."""
-        return (1,)
 
     def evaluate(self, rows: TwiceJudged) -> NDArray[np.int64]:
         """Return the sum over the rows of one site."""

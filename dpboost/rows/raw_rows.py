@@ -322,10 +322,7 @@ class RowCount:
     weighting: Weighting | None = None
     others: bool = False
 
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / ROW_UNITS
+    unit: ClassVar[float] = 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -351,11 +348,7 @@ class PresentRows:
     """
 
     unit: ClassVar[float] = 1.0
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Public shape of the result."""
-        return (1,)
+    shape: ClassVar[tuple[int, ...]] = (1,)
 
     def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
         """Count the rows of one place."""
@@ -379,10 +372,7 @@ class ClassSizes:
     n_classes: int
     weighting: Weighting | None = None
 
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / ROW_UNITS
+    unit: ClassVar[float] = 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -419,10 +409,7 @@ class MeanAndRows:
     weighting: Weighting | None = None
     others: bool = False
 
-    @property
-    def unit(self) -> float:
-        """Value of one unit, in rows."""
-        return 1 / ROW_UNITS
+    unit: ClassVar[float] = 1 / ROW_UNITS
 
     @property
     def shape(self) -> tuple[int, ...]:

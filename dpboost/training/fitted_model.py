@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.data.binner import Binner
 from dpboost.growing.growth import Grown
+from dpboost.losses import Loss
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import Parameters, Recipe, Setting
 from dpboost.reporting.privacy_report import PrivacyReport
@@ -55,6 +57,19 @@ class FittedModel:
     best_iteration: int = 0
 
 
+def ensemble_of(loss: Loss, binner: Binner, **facts: Any) -> Ensemble:
+    """Return an ensemble with the start values, their unit and the objective of a loss.
+
+    Parameters
+    ----------
+    **facts
+        The other parameters of `Ensemble`.
+    """
+    starts = np.atleast_1d(np.asarray(loss.start_units, dtype=np.int64)) * loss.unit
+    start = tuple(starts.tolist())
+    return Ensemble(binner=binner, start=start, unit=loss.unit, objective=loss.objective, **facts)
+
+
 def fitted_model(
     grown: Grown,
     setting: Setting,
@@ -95,13 +110,10 @@ def fitted_model(
     if grown.n_rows is not None:
         # Leaves count rows of the largest weight.
         n_rows = grown.n_rows * (weights.max_weight if weights.of_rows else 1.0)
-    starts = np.atleast_1d(np.asarray(loss.start_units, dtype=np.int64))
-    ensemble = Ensemble(
+    ensemble = ensemble_of(
+        loss,
+        setting.binner,
         trees=grown.trees,
-        binner=setting.binner,
-        start=tuple((starts * loss.unit).tolist()),
-        unit=loss.unit,
-        objective=loss.objective,
         report=report.to_dict(),
         n_rows=n_rows,
         masses=masses,

@@ -25,6 +25,7 @@ from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.recipes.recipe import Setting
 from dpboost.rows.loss_change import LossChange, TwiceJudged
 from dpboost.schema import ResolvedSchema, Schema
+from dpboost.training.fitted_model import ensemble_of
 from dpboost.training.inputs import AsideRows, read
 from dpboost.training.request import FitRequest, TrainingCallback
 from dpboost.trees.ensemble import Ensemble
@@ -166,14 +167,7 @@ class StoppingRows:
         self._n_rounds = n_rounds
         self._every = math.ceil(n_rounds / MOST_LOOKS)
         loss = setting.loss
-        starts = np.atleast_1d(np.asarray(loss.start_units, dtype=np.int64)) * loss.unit
-        self._released = Ensemble(
-            trees=(),
-            binner=setting.binner,
-            start=tuple(starts.tolist()),
-            unit=loss.unit,
-            objective=loss.objective,
-        )
+        self._released = ensemble_of(loss, setting.binner, trees=())
         self._schema = schema
         self._table = read(self.rows.X, schema, self.rows.reading)
         self._bound = _largest_change(loss, schema)

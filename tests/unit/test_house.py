@@ -404,7 +404,6 @@ OTHER_INTEGERS = {
     "dpboost.rows.boosting_state": "the public start of a loss, Python's integers",
     "dpboost.training.fitted_model": "the public start of a loss, Python's integers",
     "dpboost.training.private_bins": "public positions of features",
-    "dpboost.training.private_stopping": "the public start of a loss, Python's integers",
 }
 
 
