@@ -23,7 +23,7 @@ from dpboost.compacting.released_function import ReleasedFunction
 from dpboost.compacting.small_trees import SmallTrees
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import check_constraints
-from dpboost.lightgbm.model_text.text_parts import text_of_parts, text_parts
+from dpboost.lightgbm.model_text.syntax import text_of_parts, text_parts
 from dpboost.lightgbm.model_text.writer import (
     PARAMETER_LINE,
     REPORT_KEY,

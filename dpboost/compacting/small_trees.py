@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.compacting.released_function import NOTHING, ReleasedFunction
-from dpboost.lightgbm.model_text.text_parts import text_parts
+from dpboost.lightgbm.model_text.syntax import text_parts
 
 #: Of LightGBM, beside the numbers of trees and leaves.
 _SETTINGS: dict[str, Any] = {

@@ -22,7 +22,7 @@ from dpboost.data.conform import conform
 from dpboost.data.table import Table
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import check_constraints
-from dpboost.lightgbm.model_text.text_parts import text_of_parts, text_parts
+from dpboost.lightgbm.model_text.syntax import text_of_parts, text_parts
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Category, Column, Schema
 
@@ -170,7 +170,6 @@ class EarlierModel:
         ----------
         monotone, interactions : any
             As `dpboost.check_constraints` takes them.
-        owner : str
 
         Raises
         ------

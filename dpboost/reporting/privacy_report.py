@@ -14,12 +14,17 @@ from dpboost.privacy.exact_arithmetic import DELTA_SHARE
 from dpboost.reporting.budget_bars import draw_bars, report_bars
 from dpboost.reporting.certificate import certificate
 from dpboost.reporting.certificate_page import certificate_document
-from dpboost.reporting.loss_distribution import loss_distribution
 from dpboost.reporting.plain_words import document
 from dpboost.reporting.terms import ReportTerms
 
 #: Releases that may fail with probability at most ``DELTA_SHARE`` times delta each.
 LEARNED_LISTS = ("categories", "class labels")
+
+#: Losses are rounded up to multiples of this.
+INTERVAL = 1e-4
+
+#: Lattice error in epsilon and delta of Gaussian noise (docs/proofs/accountants.md).
+LATTICE = (1e-6, 1e-20)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,9 +238,42 @@ class PrivacyReport(ReportTerms):
         # The report of a cross-validation does not contain the delta of its single fits.
         alone = "cross-validation" not in self.facts
         lists = sum(line.releases for line in self.releases if line.label in LEARNED_LISTS)
-        return loss_distribution(
+        return _loss_distribution(
             epsilon=epsilon,
             delta=delta,
             mu=self.mu if alone else None,
             failure=float(lists * DELTA_SHARE * self.delta),
         )
+
+
+def _loss_distribution(*, epsilon: float, delta: float, mu: float | None, failure: float) -> Any:
+    """Return a privacy loss distribution that dominates a guarantee.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The guarantee.
+    mu : float or None
+        Of Gaussian differential privacy, which is tighter than one pair.
+    failure : float
+        Failure probability of estimated categories, in addition to ``mu``.
+    """
+    try:
+        from dp_accounting.pld import common, privacy_loss_distribution
+    except ImportError as error:
+        raise ImportError(
+            "to_pld() needs dp-accounting: python -m pip install dp-accounting."
+        ) from error
+
+    def pair(epsilon: float, delta: float) -> Any:
+        return privacy_loss_distribution.from_privacy_parameters(
+            common.DifferentialPrivacyParameters(epsilon, delta),
+            value_discretization_interval=INTERVAL,
+        )
+
+    if not mu:
+        return pair(epsilon, delta)
+    gaussian = privacy_loss_distribution.from_gaussian_mechanism(
+        1 / mu, value_discretization_interval=INTERVAL
+    )
+    return gaussian.compose(pair(LATTICE[0], LATTICE[1] + failure))

@@ -67,10 +67,6 @@ def read_trees(text: str) -> TextForest:
     ----------
     text : str
         What passes `dpboost.lightgbm.check_model_text`.
-
-    Returns
-    -------
-    TextForest
     """
     start = text.index("\nTree=0") + 1 if "\nTree=0" in text else text.index("end of trees")
     header = {key: value.strip() for key, value in _HEADER.findall(text[:start])}

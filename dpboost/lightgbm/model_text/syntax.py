@@ -1,8 +1,9 @@
-"""Number formats of a model text, and the error for an invalid text."""
+"""Number formats and parts of a model text, and the error for an invalid text."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lightgbm.basic import LightGBMError
@@ -11,6 +12,8 @@ from lightgbm.basic import LightGBMError
 INTEGER = r"-?[0-9]{1,10}"
 # Doubles are written with 17 digits; a number that goes on for megabytes is none.
 FLOAT = r"-?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,5})?|inf|nan)"
+
+_BLOCK = re.compile(r"^(?=Tree=\d+$)", re.MULTILINE)
 
 
 class ModelTextError(LightGBMError, ValueError):
@@ -48,3 +51,19 @@ class Entries:
     def are_in(self, line: str) -> bool:
         """Return whether the line holds such entries, one or more, and nothing else."""
         return self._first.match(line) is not None and self._wrong.search(line) is None
+
+
+def text_parts(text: str) -> tuple[str, list[str], str]:
+    """Cut a model text in header, blocks of trees and footer."""
+    start, stop = text.index("\nTree=0\n") + 1, text.index("end of trees\n")
+    return text[:start], [block for block in _BLOCK.split(text[start:stop]) if block], text[stop:]
+
+
+def text_of_parts(head: str, blocks: Sequence[str], tail: str) -> str:
+    """Put parts together: trees are numbered again, and the header has their sizes."""
+    numbered = [
+        re.sub(r"^Tree=\d+", f"Tree={number}", block) for number, block in enumerate(blocks)
+    ]
+    sizes = " ".join(str(len(block.encode())) for block in numbered)
+    head = re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", head, flags=re.MULTILINE)
+    return head + "".join(numbered) + tail

@@ -12,7 +12,7 @@ import pytest
 from dpboost import Booster, Budget, DPBoostClassifier, Transcript
 from dpboost._utils.version import build_hash
 from dpboost.cli.main import main
-from dpboost.lightgbm.model_text.text_parts import text_of_parts, text_parts
+from dpboost.lightgbm.model_text.syntax import text_of_parts, text_parts
 from dpboost.lightgbm.model_text.writer import REPORT_KEY
 from tests.permissions import owner_alone
 

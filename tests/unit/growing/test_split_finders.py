@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.threads import Threads
-from dpboost.growing.split_tables import SplitTables
+from dpboost.growing.split_finders import SplitTables
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.trees.split_candidates import CATEGORY, THRESHOLD, Candidates
