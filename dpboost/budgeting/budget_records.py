@@ -78,7 +78,6 @@ def spent(
 
     Parameters
     ----------
-    lines : sequence of BudgetLine
     overlap : Overlap, optional
         Where lines are for periods.
     including : str, optional
@@ -150,7 +149,6 @@ class BudgetRecords:
 
         Parameters
         ----------
-        line : BudgetLine
         check : callable
             ``check(lines, tables)`` of what is recorded so far.
         tables : mapping of str to str, optional

@@ -89,7 +89,6 @@ def most_paid(sums: Sums, overlap: Overlap, account: str, including: str | None 
     ----------
     sums : mapping of frozenset of str to Fraction
         Recorded amount for each set of periods; the empty set means all periods.
-    overlap : Overlap
     account : {"pure", "Gaussian"}
     including : str, optional
         A period in which the individual has rows.

@@ -16,7 +16,6 @@ def add_spending(parser: argparse.ArgumentParser, *, what: str, delta: float) ->
 
     Parameters
     ----------
-    parser : ArgumentParser
     what : str
         Help text of ``--epsilon``.
     delta : float

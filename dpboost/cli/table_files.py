@@ -131,7 +131,6 @@ def rows_of_table(table: Any, declared: Declaration, **how: Any) -> DeclaredRows
     ----------
     table : DataFrame
         Table as read from the file.
-    declared : Declaration
     **how
         As of `Declaration.rows`.
     """

@@ -26,7 +26,6 @@ def fit_collections(client: Client, given: GivenRows, request: FitRequest) -> Fi
     client : distributed.Client
     given : GivenRows
         Collections: labels and what else rows have are divided as the table is.
-    request : FitRequest
 
     Privacy
     -------

@@ -15,12 +15,7 @@ from dpboost.dask.partition_tasks import gather
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pieces:
-    """One array for each partition that a fit has created.
-
-    Parameters
-    ----------
-    pieces : list of Delayed
-    """
+    """One array for each partition that a fit has created."""
 
     pieces: list[Delayed]
 

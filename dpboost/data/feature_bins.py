@@ -393,10 +393,6 @@ def zoom_of(
     whole : bool
         Whether the feature has whole numbers: no finer cells than one for each.
 
-    Returns
-    -------
-    Zoom or None
-
     Privacy
     -------
     Post-processing of released counts.

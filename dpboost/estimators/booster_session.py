@@ -246,10 +246,6 @@ class BoosterSession(KeptBooster, trains=True):
     def reset_parameter(self, params: Mapping[str, Any]) -> BoosterSession:  # type: ignore[override]
         """Set parameters: the learning rate of the next rounds, others for all rounds.
 
-        Parameters
-        ----------
-        params : mapping
-
         Returns
         -------
         BoosterSession

@@ -62,7 +62,6 @@ class SignalRate:
         ----------
         gain, variance : float
             From `dpboost.growing.shrunken_leaves.split_gains`, summed over the splits.
-        rate : float
         """
         if self._n_rounds < FIRST_ROUNDS:
             self._learned += rate * gain

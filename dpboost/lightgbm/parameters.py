@@ -126,10 +126,6 @@ def is_silent(params: Mapping[str, Any]) -> bool:
 def read_text(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters whose numbers and switches may be written out, as in a ``train.conf``.
 
-    Parameters
-    ----------
-    params : mapping
-
     Returns
     -------
     dict
@@ -242,10 +238,6 @@ def resolve(
         Name of the caller in messages.
     most_depth : int, optional
         Levels of splits that the recipe allows.
-
-    Returns
-    -------
-    Resolved
 
     Raises
     ------

@@ -123,14 +123,6 @@ def parameter_rows() -> tuple[Row, ...]:
 def rows_about(name: str) -> tuple[Row, ...]:
     """Return the rows about a parameter, under any of its names, or about a function.
 
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    tuple of Row
-
     Raises
     ------
     InvalidParameterError

@@ -162,7 +162,6 @@ class ReportFile:
 
         Parameters
         ----------
-        record : str
         draw : callable
             Called at most once. If it raises, nothing is written.
 

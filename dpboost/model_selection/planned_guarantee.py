@@ -156,10 +156,8 @@ def planned_capacity(
 
     Parameters
     ----------
-    recipe : str or Recipe
     epsilon, delta : float
         Checked.
-    rows_per_user : int or None
     owner : str
         Name of the caller in error messages.
     lists : int

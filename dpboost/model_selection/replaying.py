@@ -55,12 +55,7 @@ class RowsInstead(Protocol):
 
 
 class BlankRows:
-    """Rows without information: zero or missing cells, and every public class once.
-
-    Parameters
-    ----------
-    call : Call
-    """
+    """Rows without information: zero or missing cells, and every public class once."""
 
     def __init__(self, call: Call) -> None:
         self._n_rows = call.labels.n_rows
@@ -143,7 +138,6 @@ def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[A
 
     Parameters
     ----------
-    call : Call
     given : mapping
         Arguments that a file does not hold.
     rows : RowsInstead

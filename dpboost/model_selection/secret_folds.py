@@ -35,8 +35,6 @@ def deal_folds(
 
     Parameters
     ----------
-    coins : RowCoins
-    n_folds : int
     units : ndarray of shape (n_rows,), int64
         The row itself, by its number, or whose it is: rows of one unit are in one fold.
     first_unit : int, default=0

@@ -493,10 +493,6 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
     rows : int
         Maximum rows of a group, at least 1.
 
-    Returns
-    -------
-    Accountant
-
     Notes
     -----
     A guarantee for one row implies one for :math:`k` rows, with :math:`k` times its epsilon,
@@ -523,9 +519,5 @@ def for_part(inner: Accountant, share: Fraction, fits: int, delta: Fraction) -> 
         Total number of such fits.
     delta : Fraction
         Delta of all of them together.
-
-    Returns
-    -------
-    Accountant
     """
     return GroupAccountant(inner=inner, factor=1 / share, coordinates=fits, fits=fits, delta=delta)

@@ -250,7 +250,6 @@ class Ledger:
 
         Parameters
         ----------
-        name : str
         because : Disjoint
             The reason, for the certificate.
         """
@@ -276,7 +275,6 @@ class Ledger:
             Name of a new scope: a part is opened once.
         accountant : Accountant
             Accountant with the same charges, and a fraction of the total for the part.
-        entropy : Entropy
         """
         if name in self._scope.children:
             raise ScopeError(f"The part {name!r} was opened before.")
@@ -316,19 +314,17 @@ class Ledger:
             self._scope = inner
 
     @contextmanager
-    def branch(self, names: Sequence[str], because: Disjoint = Disjoint.CONTENT) -> Iterator[None]:
-        """Open nested scopes of subsets of the rows.
+    def branch(self, names: Sequence[str]) -> Iterator[None]:
+        """Open nested scopes of subsets of the rows, which their content decides.
 
         Parameters
         ----------
         names : sequence of str
             From the outside. Subsets with different names in the same subset are disjoint.
-        because : Disjoint
-            Why they do.
         """
         with ExitStack() as stack:
             for name in names:
-                stack.enter_context(self.parallel("parts", because))
+                stack.enter_context(self.parallel("parts", Disjoint.CONTENT))
                 stack.enter_context(self.sequential(name))
             yield
 
@@ -415,12 +411,6 @@ class Ledger:
 
     def check(self, mechanism: Mechanism, sensitive: Sensitive, *, label: str) -> None:
         """Raise the errors of `release`, except for the budget; nothing is recorded or drawn.
-
-        Parameters
-        ----------
-        mechanism : Mechanism
-        sensitive : Sensitive
-        label : str
 
         Raises
         ------

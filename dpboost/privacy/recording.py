@@ -66,10 +66,6 @@ class _DrawnStep(Step):
 def line_of(entry: LedgerEntry) -> Line:
     """Return all that a line of the ledger says, as plain values.
 
-    Parameters
-    ----------
-    entry : LedgerEntry
-
     Returns
     -------
     dict
@@ -266,7 +262,6 @@ def public_value(name: str, choose: Callable[[], T]) -> T:
 
     Parameters
     ----------
-    name : str
     choose : callable
         Must look at no row.
     """

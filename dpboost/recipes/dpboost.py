@@ -96,10 +96,6 @@ def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float
         How trees share rows.
     clip_decay : float
         Decay of the leaf clip inside an ensemble; 0 where leaves are not clipped geometrically.
-
-    Returns
-    -------
-    BoostingLoop
     """
     loss = setting.loss
     hyper: SplitParameters = setting.hyper
@@ -169,11 +165,9 @@ def least_budget(
 
     Parameters
     ----------
-    hyper : SplitParameters
     n_ensembles : int
         Ensembles in sequence; each gets an equal part of the budget.
     task : {"regression", "classification"}
-    neighbors : Neighbors
     """
     hessian = SquaredLoss.hessian if task == "regression" else LogisticLoss.hessian
     leaf = first_leaf(hyper, 1.0, hessian)
@@ -194,11 +188,9 @@ def noisy_budget(
 
     Parameters
     ----------
-    hyper : SplitParameters
     n_ensembles : int
         Ensembles in sequence; each gets an equal part of the budget.
     loss : SquaredLoss or LogisticLoss
-    neighbors : Neighbors
     """
     assert isinstance(loss, SquaredLoss | LogisticLoss), "the recipe learns these two losses"
     leaf = first_leaf(hyper, loss.gradient_bound, loss.hessian)

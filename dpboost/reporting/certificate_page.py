@@ -52,10 +52,6 @@ def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Docu
     report : PrivacyReport
     record : mapping
         As `certificate` makes it.
-
-    Returns
-    -------
-    Document
     """
     return Document("Certificate of privacy", tuple(_blocks(report, record)))
 

@@ -132,10 +132,6 @@ def registry_yaml(record: Mapping[str, Any]) -> str:
     ----------
     record : mapping
         As returned by `registry_record`.
-
-    Returns
-    -------
-    str
     """
     return "\n".join(_lines(record, "")) + "\n"
 

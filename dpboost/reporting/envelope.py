@@ -103,7 +103,6 @@ def opened(envelope: Mapping[str, Any], public: bytes | None) -> dict[str, Any]:
 
     Parameters
     ----------
-    envelope : mapping
     public : bytes or None
         Public key in PEM that must verify one of the signatures. With None, no signature is
         verified.

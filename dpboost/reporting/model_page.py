@@ -88,10 +88,6 @@ def model_document(model: Any) -> Document:
     ----------
     model : estimator
         Fitted boosting or single-tree estimator.
-
-    Returns
-    -------
-    Document
     """
     guarantee = document(model.privacy_report_)
     blocks: list[Block] = [

@@ -244,7 +244,6 @@ class BoostingState:
         ----------
         cells : ndarray of shape (n_features, 256), uint16
             Public cell of each bin.
-        n_cells : int
         gradient_limit : float
             Public clip of a row's gradient.
 

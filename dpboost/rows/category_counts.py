@@ -23,10 +23,8 @@ def category_counts(
 
     Parameters
     ----------
-    source : RowHandle
     query : CategoryCountQuery
         Counts by `count_values` or `count_codes`.
-    neighbors : Neighbors
     units : int
         Units that a row is worth.
     """

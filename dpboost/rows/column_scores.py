@@ -78,10 +78,8 @@ def scores_of_columns(
         Of rows in the state of a ``BoostingState``.
     cells : ndarray of shape (n_features, 256), uint16
         From `cells_of`.
-    loss : Loss
     limit : float
         Public clip of a row's gradient, as the loss takes it.
-    neighbors : Neighbors
     by_chance : int
         Public estimate of an output's score of a column of noise, if gradients have mean zero.
 

@@ -34,11 +34,6 @@ class SparkRows(PartitionedRows):
 
     If an executor is lost, Spark retries the whole stage. Its tasks reload their partitions,
     reconnect to the hub, and receive all commands again.
-
-    Parameters
-    ----------
-    hub : TaskHub
-    sites : sequence of Site
     """
 
     def __init__(self, hub: TaskHub, sites: Sequence[Site]) -> None:
@@ -69,7 +64,6 @@ def fit_dataframe(
         Which of its columns are what.
     given : GivenRows
         The same as a local fit gets.
-    request : FitRequest
 
     Privacy
     -------

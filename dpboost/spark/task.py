@@ -110,11 +110,6 @@ class Greeting:
 class Work:
     """The function that Spark runs for each partition; it returns nothing to Spark.
 
-    Parameters
-    ----------
-    address : HubAddress
-    columns : Columns
-
     Privacy
     -------
     Rows stay in the memory of the Python worker and are gone when it returns. What leaves goes to

@@ -168,7 +168,6 @@ class TaskHub:
 
         Parameters
         ----------
-        partitions : iterable of int
         packed : callable
             ``packed(partition)`` returns the query as it is put to one of them.
         """

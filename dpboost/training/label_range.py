@@ -112,10 +112,6 @@ def release_row_count(
     ledger, source, low, high, budget, label
         As of `release_label_range`; charged once.
 
-    Returns
-    -------
-    NoisyCount
-
     Privacy
     -------
     As `release_label_range`.
@@ -315,7 +311,6 @@ class _Counts:
 
         Parameters
         ----------
-        tail : float
         whole : bool, default=False
             Whether the outer edges of their cells are meant.
         """

@@ -100,7 +100,6 @@ def release_magnitude(
     ----------
     ledger, source, budget, label
         As in :func:`release_bounds`.
-    columns : sequence of int
 
     Returns
     -------

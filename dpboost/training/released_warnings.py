@@ -241,7 +241,6 @@ def warn_of_declared(
     ----------
     declared : ResolvedSchema
         By the user.
-    completed : CompletedSchema
     seen : SeenRows or None
         None if nothing was released of the rows.
     weighted : bool

@@ -161,7 +161,6 @@ class TableForm:
 
         Parameters
         ----------
-        n_rows : int
         labels : ndarray of shape (n_rows,), optional
             For batches that come with labels.
         """
@@ -279,12 +278,7 @@ class NumbersForm:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupForm:
-    """Public metadata of the groups of rows: their names.
-
-    Parameters
-    ----------
-    names : tuple
-    """
+    """Public metadata of the groups of rows: their names."""
 
     names: tuple[Any, ...]
 
@@ -341,7 +335,6 @@ class Call:
 
         Parameters
         ----------
-        function : str
         given : mapping
             Its arguments, ``self`` included.
         facts : mapping

@@ -19,12 +19,7 @@ from dpboost.transcripts.call import Call, GroupForm, LabelForm, NumbersForm, Ta
 
 
 class ModelText:
-    """A model in the public arguments, as its text.
-
-    Parameters
-    ----------
-    text : str
-    """
+    """A model in the public arguments, as its text."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -53,7 +53,6 @@ def cap(impurity: Impurity, n_rows: int) -> float:
 
     Parameters
     ----------
-    impurity : Impurity
     n_rows : int
         The public ``N``.
     """
@@ -70,10 +69,8 @@ def most_change(impurity: Impurity, n_rows: int, n_classes: int) -> float:
 
     Parameters
     ----------
-    impurity : Impurity
     n_rows : int
         The public ``N`` of the clip.
-    n_classes : int
 
     Returns
     -------
