@@ -121,10 +121,6 @@ class CustomLoss(TabulatedLoss):
         """Return this loss: it starts in the middle of the score bounds."""
         return replace(self)
 
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions are raw scores, as LightGBM's are for a custom objective."""
-        return raw
-
 
 def largest_gradient(
     function: Objective,

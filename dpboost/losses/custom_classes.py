@@ -191,10 +191,6 @@ class CustomClassLoss(NewtonLoss):
         """Check that class indices are 0 to ``n_outputs - 1``, or raise."""
         return SoftmaxLoss(n_outputs=self.n_outputs).encode_labels(y)
 
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions are raw scores, as LightGBM's are for a custom objective."""
-        return raw
-
     def _seen(self, scores: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return raw scores of shape (n_rows, n_outputs), clipped to their bounds."""
         return np.ascontiguousarray(np.clip(scores * self.unit, *self.score_bounds).T)

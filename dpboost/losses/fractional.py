@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import predict
 from dpboost._utils.integer_units import to_integer_units
 from dpboost.losses.link_table import TABLE_BITS, TABLE_RANGE, TABLE_SHIFT, logistic_table
 from dpboost.losses.newton_loss import HESSIAN_UNIT, SCORE_BITS
@@ -66,9 +65,3 @@ class FractionalLabelLoss(TabulatedLoss):
         """Return this loss with the log-odds of a released mean, within [0.01, 0.99]."""
         share = min(max(mean, 0.01), 0.99)
         return replace(self, start_units=units_of(math.log(share / (1 - share)), self.unit))
-
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Shares from raw scores, the same doubles as LightGBM's."""
-        out = np.empty(np.shape(raw), dtype=np.float64)
-        predict.logistic(np.ascontiguousarray(raw, dtype=np.float64).ravel(), out.ravel())
-        return out

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import gradient, predict
+from dpboost._kernels import gradient
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses.link_table import TABLE_RANGE, TABLE_SHIFT, logistic_table, two_sided_table
 from dpboost.losses.newton_loss import (
@@ -158,9 +158,3 @@ class LogisticLoss(NewtonLoss):
     def gradient_reach(self, gradient_limit: float) -> ContributionBound:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
         return ContributionBound.single(gradient_units(gradient_limit))
-
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probability of class 1 from raw scores, the same doubles as LightGBM's."""
-        out = np.empty(np.shape(raw), dtype=np.float64)
-        predict.logistic(np.ascontiguousarray(raw, dtype=np.float64).ravel(), out.ravel())
-        return out

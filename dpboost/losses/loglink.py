@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import predict
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost._utils.validation import refuse
@@ -203,12 +202,6 @@ class LogLinkLoss(TabulatedLoss):
         """Return this loss with the logarithm of a released mean as its start."""
         part = min(max(mean, LEAST_MEAN, self.lower / self.upper), 1.0)
         return replace(self, start_units=units_of(math.log(self.upper) + math.log(part), UNIT))
-
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Means from raw scores, the same doubles as LightGBM's."""
-        out = np.empty(np.shape(raw), dtype=np.float64)
-        predict.exponential(np.ascontiguousarray(raw, dtype=np.float64).ravel(), out.ravel())
-        return out
 
 
 def _check_upper(upper: float) -> None:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import predict
 from dpboost._utils.validation import check_integer
 from dpboost.losses.link_table import two_sided_table
 from dpboost.losses.newton_loss import HESSIAN_UNIT, SCORE_BITS, NewtonLoss, gradient_units
@@ -94,9 +93,3 @@ class OneVsRestLoss(NewtonLoss):
     def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
         """Check that class indices are 0 to ``n_outputs - 1``, or raise."""
         return SoftmaxLoss(n_outputs=self.n_outputs).encode_labels(y)
-
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probability of each class against the rest, not normalized, as LightGBM's."""
-        out = np.empty(np.shape(raw), dtype=np.float64)
-        predict.logistic(np.ascontiguousarray(raw, dtype=np.float64).ravel(), out.ravel())
-        return out

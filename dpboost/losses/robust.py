@@ -183,7 +183,3 @@ class RobustLoss(TabulatedLoss):
     def starting_at(self, mean: float) -> RobustLoss:
         """Return this loss with a released mean of the scaled labels as its start."""
         return replace(self, start_units=self.labels.starting_at(mean).start_units)
-
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions from raw scores: the scores themselves."""
-        return raw

@@ -176,11 +176,3 @@ class QuantilesLoss(NewtonLoss):
         return self.starting_from(
             tuple(middle + round(reach * normal.inv_cdf(alpha)) for alpha in self.alphas)
         )
-
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions from raw scores: the scores of a row in ascending order.
-
-        Sorted scores are never further from the quantiles than the scores were (Chernozhukov,
-        Fernandez-Val and Galichon 2010).
-        """
-        return np.sort(raw, axis=-1)

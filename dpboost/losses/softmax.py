@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import predict
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.losses.link_table import exponential_table
@@ -125,9 +124,3 @@ class SoftmaxLoss(NewtonLoss):
                 "than the number of classes."
             )
         return to_integer_units(labels, 0, self.n_outputs - 1)
-
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Class probabilities from raw scores of shape (n_rows, n_outputs), as LightGBM's."""
-        out = np.array(raw, dtype=np.float64, order="C")
-        predict.softmax(out)
-        return out

@@ -238,10 +238,6 @@ class SquaredLoss(NewtonLoss):
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
         return ContributionBound.single(gradient_units(gradient_limit))
 
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions from raw scores: the scores themselves."""
-        return raw
-
 
 def binary_exponent(value: float) -> int:
     """``floor(log2(value))`` of a positive double."""

@@ -107,7 +107,8 @@ class Ensemble:
     def link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn raw scores into values, means or probabilities, in place.
 
-        Several quantiles of a row are sorted: they may cross as scores.
+        Several quantiles of a row are sorted: they may cross as scores, and sorted ones are never
+        further from the quantiles (Chernozhukov, Fernandez-Val and Galichon 2010).
 
         Parameters
         ----------

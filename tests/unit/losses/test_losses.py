@@ -9,6 +9,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import GRADIENT_ONE, LogisticLoss, SquaredLoss, logistic_table
+from tests.unit.linked import linked
 
 BOUNDS = [
     (0.0, 1.0),
@@ -197,10 +198,10 @@ def test_leaf_values_become_score_units(loss):
     assert [Fraction(value) for value in raw] == exact
 
 
-def test_inverse_links():
+def test_links():
     raw = np.array([[-1.5, 0.0], [3.0, 800.0]])
-    np.testing.assert_allclose(LogisticLoss().inverse_link(raw), 1 / (1 + np.exp(-raw)), rtol=1e-15)
-    assert SquaredLoss.from_label_bounds(0, 1).inverse_link(raw) is raw
+    np.testing.assert_allclose(linked(LogisticLoss(), raw), 1 / (1 + np.exp(-raw)), rtol=1e-15)
+    np.testing.assert_array_equal(linked(SquaredLoss.from_label_bounds(0, 1), raw), raw)
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), SquaredLoss.from_label_bounds(0, 1)])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpboost.losses import QuantilesLoss, RobustLoss, SquaredLoss
+from tests.unit.linked import linked
 
 LABELS = SquaredLoss.from_label_bounds(-3.0, 7.0)
 ALPHAS = (0.1, 0.5, 0.9)
@@ -47,4 +48,4 @@ def test_they_start_around_the_released_mean():
 def test_predictions_are_the_scores_in_order():
     loss = QuantilesLoss.of(LABELS, ALPHAS)
     raw = np.array([[3.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
-    np.testing.assert_array_equal(loss.inverse_link(raw), [[1, 2, 3], [0, 1, 2]])
+    np.testing.assert_array_equal(linked(loss, raw), [[1, 2, 3], [0, 1, 2]])

@@ -9,6 +9,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import CustomLoss, FractionalLabelLoss, LogLinkLoss, RobustLoss, SquaredLoss
+from tests.unit.linked import linked
 
 ONE = 65536
 LABELS = SquaredLoss.from_label_bounds(-3.0, 7.0)  # half-width 5
@@ -152,7 +153,7 @@ def test_a_log_link_starts_at_the_logarithm_of_the_mean(name):
         math.log(np.clip(labels, loss.lower, 20).mean()), abs=1e-4
     )
     assert loss.starting_at(-3.0).start >= math.log(20) - 9.001
-    np.testing.assert_array_equal(started.inverse_link(np.zeros(2)), [1.0, 1.0])
+    np.testing.assert_array_equal(linked(started, np.zeros(2)), [1.0, 1.0])
 
 
 @pytest.mark.parametrize("make", [LogLinkLoss.poisson, LogLinkLoss.gamma, LogLinkLoss.tweedie])

@@ -18,6 +18,7 @@ from dpboost.rows import raw_rows
 from dpboost.rows.raw_rows import ROW_UNITS, ClassSizes, EncodedRows, MeanAndRows, RowCount
 from dpboost.rows.row_attributes import WEIGHT_ONE, RowExtras, Weighting
 from dpboost.training.loss_choice import LEAST_ROWS, SeenRows, release_class_sizes, release_start
+from tests.unit.linked import linked
 
 LOSS = SquaredLoss.from_label_bounds(10.0, 20.0)
 
@@ -156,7 +157,7 @@ def test_weighted_shares_of_classes(make):
         )
     assert seen.n_rows == 175
     raw = np.array([started.start_units]) * started.unit
-    np.testing.assert_allclose(started.inverse_link(raw)[0], np.array([4, 2, 1]) / 7, rtol=1e-4)
+    np.testing.assert_allclose(linked(started, raw)[0], np.array([4, 2, 1]) / 7, rtol=1e-4)
 
 
 def test_a_fixed_start_counts_rows_only():
