@@ -549,9 +549,9 @@ def _from_arrow(X: Any) -> Any:
         )
     pd = _pandas("pyarrow")
     columns = {}
-    for position, (name, column) in enumerate(zip(X.schema.names, X.columns, strict=True)):
+    for position, column in enumerate(X.columns):
         if pa.types.is_dictionary(column.type):
-            columns[position] = _categorical(column, name)
+            columns[position] = _categorical(column)
         else:
             columns[position] = pd.arrays.ArrowExtensionArray(column.cast(_read_as(column.type)))
     frame = pd.DataFrame(columns, index=pd.RangeIndex(X.num_rows))
@@ -572,11 +572,11 @@ def _from_pandas(X: Any) -> Any:
     result = X.copy(deep=False)
     for position in listed:
         column = X.iloc[:, position].array.__arrow_array__()
-        result.isetitem(position, _categorical(column, str(X.columns[position])))
+        result.isetitem(position, _categorical(column))
     return result
 
 
-def _categorical(column: Any, name: str) -> Any:
+def _categorical(column: Any) -> Any:
     """Return a dictionary of Arrow as a pandas categorical, its values sorted."""
     import pandas as pd
     import pyarrow as pa

@@ -121,7 +121,7 @@ class FitOptions:
         sets, skipped = self._sets()
         callbacks = list(self.callbacks or ())
         if sets:
-            callbacks += _early_stopping(fit, parameters, owner)
+            callbacks += _early_stopping(fit, parameters)
         elif self.stopping(fit, owner) is not None:
             callbacks = [each for each in callbacks if not isinstance(each, STOPPING)]
         if not sets and not skipped and not callbacks:
@@ -233,7 +233,7 @@ def _item(collection: Any, name: str, position: int) -> Any:
 
 
 def _early_stopping(
-    fit: Mapping[str, Any], parameters: Mapping[str, Any], owner: str
+    fit: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> list[Callable[..., Any]]:
     """Return LightGBM's callback where parameters ask for it."""
     rounds = fit.get("early_stopping_round") or 0

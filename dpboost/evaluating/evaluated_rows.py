@@ -167,7 +167,7 @@ class Groups:
         of_rows, declared = groups if pair else (groups, None)
         if isinstance(of_rows, (str, int, np.integer)):
             if declared is None:
-                declared = _listed(of_rows, X, model)
+                declared = _listed(of_rows, model)
             values = _column(of_rows, X)
         elif declared is None or held:
             raise refuse(
@@ -195,7 +195,7 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple, np.ndarray, range))
 
 
-def _position(column: Any, X: Any, model: Any) -> int:
+def _position(column: Any, model: Any) -> int:
     if isinstance(column, str):
         names = list(model.ensemble_.binner.feature_names)
         if lightgbm_name(column) not in names:
@@ -204,8 +204,8 @@ def _position(column: Any, X: Any, model: Any) -> int:
     return int(column)
 
 
-def _listed(column: Any, X: Any, model: Any) -> Sequence[Any]:
-    found = model.schema_.categories.get(_position(column, X, model))
+def _listed(column: Any, model: Any) -> Sequence[Any]:
+    found = model.schema_.categories.get(_position(column, model))
     if found is None:
         raise InvalidParameterError(
             f"The 'groups' argument of evaluate names the column {column!r}, whose values are "

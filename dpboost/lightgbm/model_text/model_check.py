@@ -74,7 +74,7 @@ def check_model_text(text: str) -> None:
     if lines.take() != "tree":
         raise lines.error("a model text starts with the line 'tree'")
     header = _read_header(lines)
-    n_features, trees_per_round = _check_header(header, lines)
+    n_features, trees_per_round = _check_header(header)
     starts = []
     n_trees = 0
     while lines.peek().startswith("Tree="):
@@ -191,7 +191,7 @@ def _header_integer(header: dict[str, _Field], key: str, low: int, high: int) ->
     return int(value)
 
 
-def _check_header(header: dict[str, _Field], lines: _Lines) -> tuple[int, int]:
+def _check_header(header: dict[str, _Field]) -> tuple[int, int]:
     """Check the header and return the numbers of features and of trees in a round."""
     n_class = _header_integer(header, "num_class", 1, _MAX_CLASSES)
     _header_integer(header, "label_index", 0, 2**31 - 1)
