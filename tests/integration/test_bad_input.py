@@ -2,7 +2,6 @@
 
 import math
 import tempfile
-import warnings
 
 import lightgbm
 import numpy as np
@@ -16,6 +15,8 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Terms
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 N_ROWS = 60
 ESTIMATORS = [DPBoostRegressor, DPBoostClassifier]
@@ -102,7 +103,6 @@ def test_bad_parameters_are_refused_by_name(estimator, name, value, no_release):
     assert name in message or key in message
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("recipe", ALGORITHMS.names)
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 @pytest.mark.parametrize("delta", [0, 1e-6])
@@ -314,7 +314,6 @@ FINE_TABLES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize("name", FINE_TABLES)
 def test_what_would_tell_is_no_error(estimator, name, declared):
@@ -349,9 +348,7 @@ def test_one_class_is_what_is_predicted_whatever_the_noise(recipe):
     X = np.random.default_rng(0).uniform(size=(10, 3))
     for labels in (np.ones(10), np.array(["yes"] * 10)):
         for _ in range(20):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                fitted = clone(model).fit(X, labels)
+            fitted = clone(model).fit(X, labels)
             assert fitted.predict(X).tolist() == labels.tolist()
             assert fitted.predict_proba(X).tolist() == [[1.0]] * 10
 
@@ -365,7 +362,6 @@ def test_one_class_of_a_known_list_is_no_error():
         assert model.predict_proba(X).shape == (N_ROWS, 2)
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
 def test_a_label_outside_the_declared_classes_is_no_error_and_takes_no_part():
     X, y = rows()
     strange = y.copy()
@@ -383,7 +379,6 @@ def test_a_label_outside_the_declared_classes_is_no_error_and_takes_no_part():
     assert np.array_equal(model.predict_proba(X), same.predict_proba(X))
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
 def test_labels_outside_their_bounds_are_clipped():
     X, y = rows()
     labels = y.astype(float)

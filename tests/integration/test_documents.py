@@ -16,6 +16,8 @@ from dpboost import DataDictionary
 from dpboost.cli.main import main
 from dpboost.recipes import BEST
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / "README.md",
@@ -36,7 +38,6 @@ def blocks(path: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if blocks(path)], ids=lambda p: p.stem)
-@pytest.mark.filterwarnings("ignore")
 def test_a_page_runs_as_it_stands(path, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib").use("agg")
     for name in NEEDS.get(path.name, ()):
@@ -87,7 +88,6 @@ class TheirRegressor:
 
 
 @pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore")
 def test_the_page_on_audits_runs_with_what_a_reader_brings():
     X = np.random.default_rng(0).uniform(size=(200, 2))
     names: dict = {

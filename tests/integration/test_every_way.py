@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +26,8 @@ from dpboost.federated import (
 )
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 # Its function has the name of the module.
 evaluate_module = sys.modules["dpboost.evaluating.evaluate"]
@@ -85,9 +86,7 @@ def outcome(model):
 
 
 def fitted(kind, recipe, task, X):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return LOCAL[kind, task](**options(kind, recipe, task)).fit(X, labels(task))
+    return LOCAL[kind, task](**options(kind, recipe, task)).fit(X, labels(task))
 
 
 @pytest.fixture(scope="module")
@@ -169,9 +168,7 @@ def test_workers_of_a_cluster_train_the_same_model(kind, recipe, task, form, cli
         frames = pytest.importorskip("dask.dataframe")
         names = [f"Column_{position}" for position in range(4)]
         X, y = frames.from_dask_array(X, columns=names), frames.from_dask_array(y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = estimator(**options(kind, recipe, task), client=client).fit(X, y)
+    model = estimator(**options(kind, recipe, task), client=client).fit(X, y)
     assert outcome(model) == expected(kind, recipe, task)
 
 
@@ -184,10 +181,8 @@ def by_parties(kind, recipe, task):
         "categories": {names[3]: [0, 1, 2]},
         **LABELS[task],
     }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = PARTIES[kind, task](**given)
-        return model.fit([(X[part::3], y[part::3]) for part in range(3)])
+    model = PARTIES[kind, task](**given)
+    return model.fit([(X[part::3], y[part::3]) for part in range(3)])
 
 
 def without_report(text):
@@ -259,7 +254,6 @@ OBJECTIVES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_parties_learn_every_objective_as_one_place_does(name, delta):
@@ -295,7 +289,6 @@ IN_ORDER = {
 }
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", IN_ORDER)
 def test_sums_are_brought_into_order_everywhere_alike(name, client):
     import dask.array as da
@@ -352,7 +345,6 @@ CONTINUED = {
 }
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("name", CONTINUED)
 def test_parties_continue_a_model_as_one_place_does(name, delta):
@@ -401,7 +393,6 @@ JUDGED = {
 }
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 @pytest.mark.parametrize("name", JUDGED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -43,9 +42,7 @@ def options(task, **more):
 
 
 def fitted(estimator, *rows, **more):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return estimator.fit(*rows, **more)
+    return estimator.fit(*rows, **more)
 
 
 def outcome(model):

@@ -1,7 +1,5 @@
 """Scripts written for LightGBM, run again with only the import changed."""
 
-import warnings
-
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -12,6 +10,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import dpboost
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 PATTERNS = {}
 
@@ -306,13 +306,11 @@ def shape_of(shown):
 def test_a_script_runs_with_only_the_import_changed(name, tmp_path):
     shown = {}
     for library in (lightgbm, dpboost):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for _ in range(1 if library is lightgbm else 3):
-                # Noise may hide the one word that matters in 1,500 texts, in one of twenty fits.
-                shown[library], good = PATTERNS[name](library, tmp_path)
-                if good:
-                    break
+        for _ in range(1 if library is lightgbm else 3):
+            # Noise may hide the one word that matters in 1,500 texts, in one of twenty fits.
+            shown[library], good = PATTERNS[name](library, tmp_path)
+            if good:
+                break
         assert good, library.__name__
     assert shape_of(shown[dpboost]) == shape_of(shown[lightgbm])
 

@@ -11,6 +11,8 @@ import pytest
 
 import dpboost
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 matplotlib = pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 
@@ -38,7 +40,6 @@ def html(shown):
 
 
 @pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path):
     matplotlib.use("agg")
@@ -49,7 +50,6 @@ def test_a_notebook_runs(path):
     assert any(shown)
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_what_a_call_returns_can_be_read_in_a_console():
     X, y = np.random.default_rng(0).uniform(size=(300, 2)), np.tile([0, 1], 150)
     budget = dpboost.Budget(epsilon=1.0, delta=1e-6)

@@ -16,6 +16,8 @@ import pytest
 from dpboost.federated import Agreement, outcome_of
 from tests.unit.federated.channels import run as run_session
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "06_federated_nvflare"
 SITES = ["site-1", "site-2", "site-3", "site-4", "site-5"]
 CODES = SimpleNamespace(OK="OK", TASK_UNKNOWN="TASK_UNKNOWN", EXECUTION_EXCEPTION="EXCEPTION")
@@ -136,7 +138,6 @@ def run(example, tmp_path, monkeypatch):
 
 
 @pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore")
 def test_its_model_is_that_of_one_process(example, run, tmp_path):
     controller = run(SITES)
     assert controller.panics == []
@@ -157,14 +158,12 @@ def test_its_model_is_that_of_one_process(example, run, tmp_path):
     assert "PartyRefusedError" in run(SITES).panics[0] or "PartyLostError" in run(SITES).panics[0]
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_a_site_that_does_not_answer_ends_the_run(run, tmp_path):
     (reason,) = run(SITES[:-1]).panics
     assert reason.startswith("PartyLostError: Parties")
     assert not (tmp_path / "coordinator" / "model.txt").exists()
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_another_task_is_refused_and_is_no_reply(run, monkeypatch):
     monkeypatch.setattr(Controller, "task_name", "train")
     controller = run(SITES)

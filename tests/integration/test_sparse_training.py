@@ -17,6 +17,8 @@ from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.training import local_fit
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 N_ROWS = 240
 FAST = {"n_estimators": 4, "max_depth": 3, "verbosity": 0, "n_jobs": 1}
 
@@ -34,8 +36,6 @@ def schema(**extra):
     return {"bounds": bounds, "categories": {3: [0, 1, 2]}, **extra}
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("recipe", ALGORITHMS.names)
 @pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
 def test_a_sparse_table_trains_the_model_of_its_dense_copy(estimator, recipe):

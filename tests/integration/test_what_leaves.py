@@ -19,6 +19,8 @@ from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes import ALGORITHMS
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 FAST = {"random_state": 0, "n_estimators": 4, "max_depth": 3, "max_bin": 9, "n_jobs": 1}
 SCHEMA = {
     "bounds": {"age": (-2, 2)},
@@ -185,8 +187,6 @@ def test_rare_values_show_only_through_releases(recipe, estimator, forced, capfd
     assert "categories" in forced
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
-@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
 @pytest.mark.parametrize("container", ["pandas", "pyarrow", "polars", "batches", "codes"])
 @pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
 def test_names_of_persons_stay_inside(estimator, container):
@@ -222,8 +222,6 @@ def test_names_of_persons_stay_inside(estimator, container):
     assert np.isfinite(model.predict(given if container != "batches" else X)).all()
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
-@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
 @pytest.mark.parametrize("recipe", ALGORITHMS.names)
 def test_a_pure_recipe_that_learned_a_list_reports_delta(recipe):
     X = pd.DataFrame({"job": pd.Categorical(["clerk", "nurse"] * 500)})

@@ -9,7 +9,6 @@ import os
 import pkgutil
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,8 @@ import dpboost
 import dpboost.dask
 import dpboost.federated
 import dpboost.local
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 try:
     from dpboost import spark
@@ -59,12 +60,10 @@ def public_names():
 @pytest.mark.parametrize("name", list(modules_with_examples()))
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        outcome = doctest.testmod(
-            importlib.import_module(name),
-            optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
-        )
+    outcome = doctest.testmod(
+        importlib.import_module(name),
+        optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
+    )
     assert outcome.failed == 0
     assert outcome.attempted > 0
 

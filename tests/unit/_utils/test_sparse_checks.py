@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import lightgbm
 import numpy as np
 import pytest
@@ -16,6 +14,8 @@ from dpboost.data.columns import unpack
 from dpboost.data.conform import conform
 from dpboost.data.feature_bins import uniform_bins
 from dpboost.data.table import read_table
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 CELLS = sp.random(60, 8, 0.3, format="coo", random_state=0)
 DENSE = CELLS.toarray()
@@ -206,10 +206,8 @@ POSITIONS = {
 
 @pytest.mark.parametrize("use", POSITIONS.values(), ids=POSITIONS)
 def test_every_position_that_takes_a_matrix_checks_it(use):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with pytest.raises(InvalidParameterError, match="X is invalid"):
-            use()
+    with pytest.raises(InvalidParameterError, match="X is invalid"):
+        use()
 
 
 def test_models_that_are_continued_check_what_they_predict():
@@ -218,11 +216,7 @@ def test_models_that_are_continued_check_what_they_predict():
     labels = np.arange(60) % 2
     first = model.fit(DENSE, labels).booster_
     given = {"init_model": first, "eval_set": [(damaged_coo(), labels.copy())]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with pytest.raises(InvalidParameterError, match="X is invalid"):
-            DPBoostClassifier(schema=known, n_estimators=2, verbosity=-1).fit(
-                DENSE, labels, **given
-            )
-        with pytest.raises(InvalidParameterError, match="X is invalid"):
-            model.predict(damaged_coo())
+    with pytest.raises(InvalidParameterError, match="X is invalid"):
+        DPBoostClassifier(schema=known, n_estimators=2, verbosity=-1).fit(DENSE, labels, **given)
+    with pytest.raises(InvalidParameterError, match="X is invalid"):
+        model.predict(damaged_coo())

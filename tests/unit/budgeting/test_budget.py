@@ -33,6 +33,8 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts
 from tests.permissions import owner_alone
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 SCHEMA = {"bounds": {0: (-3, 3), 1: (-3, 3)}}
 NUMBERS = SCHEMA | {"label_bounds": (-4, 4)}
 CLASSES = SCHEMA | {"classes": [0, 1]}
@@ -382,10 +384,8 @@ def test_clones_of_estimators_hold_no_money(rows) -> None:
 
 def test_a_search_pays_for_every_fit(rows) -> None:
     search = GridSearchCV(regressor(), {"max_depth": [1, 2]}, cv=2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with gaussian() as budget:
-            search.fit(*rows, fraction=FIFTH)
+    with gaussian() as budget:
+        search.fit(*rows, fraction=FIFTH)
     assert budget.remaining == {"Gaussian": 0}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 
 import lightgbm
 import numpy as np
@@ -19,6 +18,8 @@ from dpboost.compacting.released_function import ReleasedFunction
 from dpboost.data.conform import conform
 from dpboost.lightgbm.model_text.read_trees import read_trees
 from dpboost.reporting.terms import AFTER_THE_FIT, COMPACT_SETTINGS
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 COLORS = ["red", "green", "blue", "gray"]
 SCHEMA = {
@@ -202,9 +203,7 @@ def test_a_link_is_carried_over():
 
 
 def test_a_model_that_continues_another_is_carried_whole(model):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        both = fitted(fit={"init_model": model})
+    both = fitted(fit={"init_model": model})
     small = both.compact(**SMALL)
     assert error(both, small, rows(both)) < NEAR
     assert "known noise" not in small.privacy_report.facts[AFTER_THE_FIT]

@@ -22,6 +22,8 @@ import dpboost
 from dpboost import Booster, DPBoostClassifier, DPBoostRegressor
 from dpboost.data.table import read_table
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 FAST = {"n_estimators": 5, "max_depth": 3, "trees_per_ensemble": 5, "n_jobs": 1}
 
 # Checks that fit twice and compare. Two fits of a private estimator differ by their noise (and,
@@ -51,7 +53,6 @@ WEIGHTS = dict.fromkeys(
 )
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
 @pytest.mark.parametrize("options", [{}, {"noise_seed": 0}, {"epsilon": math.inf}], ids=str)
 def test_scikit_learns_own_checks(estimator, options):
@@ -198,8 +199,6 @@ def test_lightgbms_tools_take_the_model():
     assert lightgbm.plot_importance(model) is not None
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
-@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
 @pytest.mark.parametrize("declared", [None, [0, 1], [False, True], [1.0, 0.0]])
 @pytest.mark.parametrize("mixed", [[1, 1.0, True, 0], [0.0, True, 1], [False, 1.0, 0, 1]])
 def test_equal_labels_of_other_types_are_one_class(mixed, declared):
@@ -212,7 +211,6 @@ def test_equal_labels_of_other_types_are_one_class(mixed, declared):
     assert model.predict(X).dtype == expected.dtype
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_one_warning_lists_the_labels_that_are_published():
     X, y, schema = binary()
     known = {"bounds": schema["bounds"]}
@@ -224,7 +222,6 @@ def test_one_warning_lists_the_labels_that_are_published():
         DPBoostClassifier(schema=schema, **FAST).fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_unseen_codes_of_a_learned_column_are_other():
     codes = np.tile([3.0, 8.0], 1000)
     X = np.column_stack([codes, np.zeros(2000)])

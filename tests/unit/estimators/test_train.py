@@ -10,6 +10,8 @@ import dpboost
 from dpboost import Dataset, InvalidParameterError
 from dpboost.privacy.ledger import Ledger
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 BOUNDS = {"bounds": dict.fromkeys(range(3), (-1, 1))}
 FAST = {"max_depth": 2, "n_jobs": 1, "verbosity": 0}
 X = np.random.default_rng(0).uniform(-1, 1, (300, 3))
@@ -22,7 +24,6 @@ def train(params, labels=Y, n_rounds=3, **options):
     )
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize(
     ("objective", "name"),
     [(None, "regression"), ("regression", "regression"), ("mse", "regression")],
@@ -52,7 +53,6 @@ def test_several_classes_are_counted_by_a_parameter():
             train({"objective": "multiclass", "num_class": n_classes}, y)
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("objective", ["multiclass", "softmax", "multiclassova"])
 def test_two_classes_of_several_have_an_output_each(objective):
     labels = (Y > 0).astype(int)
@@ -80,12 +80,10 @@ def test_parameters_decide_the_number_of_rounds(name):
     assert train({}, n_rounds=4).num_trees() == 4
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_the_recipe_decides_the_rounds_where_nobody_does():
     assert train({"recipe": "dpboost"}, n_rounds=None).num_trees() == 20
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_early_stopping_may_be_a_parameter():
     with pytest.warns(dpboost.PublicRowsWarning):
         booster = train(
@@ -96,7 +94,6 @@ def test_early_stopping_may_be_a_parameter():
     assert booster.current_iteration() == booster.best_iteration < 299
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_what_the_estimator_trains_is_what_train_trains():
     params = {"noise_seed": 3, "learning_rate": 0.3, "epsilon": 2.0}
     with pytest.warns(dpboost.NotPrivateWarning):
@@ -154,7 +151,6 @@ def trained(library, params=(), n_rounds=5, **options):
     return library.train(given, data, n_rounds, **options)
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.PublicRowsWarning", "ignore::dpboost.ParameterWarning")
 @BOTH
 def test_an_early_stopped_model_ends_with_its_best_iteration(library):
     stop = library.early_stopping(3, verbose=False)
@@ -166,7 +162,6 @@ def test_an_early_stopped_model_ends_with_its_best_iteration(library):
     )
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.ParameterWarning")
 @BOTH
 def test_the_model_holds_the_parameters_of_the_user(library):
     given = {"eta": "0.25", "num_leaves": 7, "reg_lambda": 4.0}
@@ -200,7 +195,6 @@ def with_groups(y_true, y_pred, weight, group):
     return with_weights(y_true, y_pred, weight)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @BOTH
 @pytest.mark.parametrize("function", [with_weights, with_groups])
 def test_objectives_of_several_arguments(library, function):
@@ -215,7 +209,6 @@ def test_objectives_of_several_arguments(library, function):
     assert predictions[0].std() > 0
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @BOTH
 def test_metrics_of_several_arguments(library):
     public = X[::3] * 0.9, Y[::3]

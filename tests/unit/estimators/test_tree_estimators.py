@@ -23,6 +23,8 @@ from dpboost import (
 from dpboost.data.table import read_table
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 RECIPES = list(TREE_ALGORITHMS)
 
 # LightGBM expects these to fail as well: see `tests/unit/test_sklearn.py`.
@@ -211,9 +213,7 @@ def test_other_tables_are_refused(frame):
     plain = DPTreeClassifier(schema=Schema(classes=(0, 1)), n_jobs=1)
     with pytest.raises(NotFittedError):
         plain.predict(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        plain.fit(np.zeros((9, 2)), np.zeros(9, dtype=int))
+    plain.fit(np.zeros((9, 2)), np.zeros(9, dtype=int))
     with pytest.raises(ValueError, match="X has 3 features, but DPTreeClassifier is expecting 2"):
         plain.predict(np.zeros((4, 3)))
 
@@ -227,12 +227,10 @@ def test_bad_parameters_are_refused(name):
 
 @pytest.mark.parametrize("estimator", [DPTreeClassifier, DPTreeRegressor])
 def test_scikit_learn_takes_it_for_an_estimator(estimator):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(
-            estimator(noise_seed=1, epsilon=100.0, n_jobs=1),
-            on_fail=None,
-            on_skip=None,
-            expected_failed_checks=WEIGHTS,
-        )
+    results = check_estimator(
+        estimator(noise_seed=1, epsilon=100.0, n_jobs=1),
+        on_fail=None,
+        on_skip=None,
+        expected_failed_checks=WEIGHTS,
+    )
     assert [item["check_name"] for item in results if item["status"] == "failed"] == []

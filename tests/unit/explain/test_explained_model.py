@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -15,6 +14,8 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.table import read_table
 from dpboost.explain.reasons import contributions
 from tests.unit.explain.conftest import fitted, table
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def test_spreads_of_values_and_probabilities(model, classifier, of_three):
@@ -74,9 +75,7 @@ def test_additive_models_have_no_pairs():
 
 def test_what_cannot_be_said_is_refused(model):
     X, y = table()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        longer = clone(model).fit(X, y, init_model=model)
+    longer = clone(model).fit(X, y, init_model=model)
     for call in (longer.explain, lambda: longer.prediction_std(X)):
         with pytest.raises(InvalidParameterError, match="continues another one"):
             call()

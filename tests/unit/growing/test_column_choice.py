@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +18,8 @@ from dpboost.privacy.sensitivity.constants import column_scores
 from dpboost.recipes.best import BEST
 from dpboost.recipes.best_rules import FIRST_CHOSEN, LEAST_COLUMNS
 from dpboost.rows import column_scores as scores_module
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 ADD, REPLACE = Neighbors
 N_COLUMNS, N_ROWS = 24, 600
@@ -37,9 +38,7 @@ def table(n_columns=N_COLUMNS, n_rows=N_ROWS):
 
 
 def fitted(estimator, X, y, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return estimator(**{"schema": NUMBERS, **FEW, **options}).fit(X, y)
+    return estimator(**{"schema": NUMBERS, **FEW, **options}).fit(X, y)
 
 
 def choices(model):
@@ -122,10 +121,8 @@ def test_scores_are_sums_of_absolute_sums(monkeypatch):
 
     monkeypatch.setattr(column_choice, "scores_of_columns", watched)
     schema = {"bounds": dict.fromkeys(range(n_columns), (-1, 1)), "classes": [0, 1, 2]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = DPBoostClassifier(epsilon=2.0, schema=schema, max_weight=1.0, noise_seed=4, **FEW)
-        model.fit(X, y, sample_weight=weights)
+    model = DPBoostClassifier(epsilon=2.0, schema=schema, max_weight=1.0, noise_seed=4, **FEW)
+    model.fit(X, y, sample_weight=weights)
     ((plain, found),) = seen
     # Rounding of a weighted gradient is half a unit a row and output.
     assert np.abs(plain - found).max() <= 3 * N_ROWS

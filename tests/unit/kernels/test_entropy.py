@@ -14,6 +14,8 @@ from scipy import stats
 from dpboost._kernels import coins, noise, selection
 from dpboost._kernels.entropy import SystemEntropy
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 BUFFER_BYTES = 1 << 16
 BUFFER_WORDS = BUFFER_BYTES // 8
 ALARM = 1e-6
@@ -140,7 +142,6 @@ def in_child(draw):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_throws_the_buffer_away():
     source = SystemEntropy()
     source.random_raw(3)
@@ -153,7 +154,6 @@ def test_a_forked_child_throws_the_buffer_away():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_throws_the_other_half_of_a_word_away():
     source = SystemEntropy(read=Reader(*[block_of(1 << 40)] * 2))
     generator = Generator(source)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 
 import lightgbm
 import numpy as np
@@ -13,6 +12,8 @@ import dpboost
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.lightgbm.constraint_check import check_constraints
 from dpboost.lightgbm.model_text.read_trees import read_trees
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 DIRECTIONS = {"a": 1, "b": -1, "c": 1}
 
@@ -32,9 +33,7 @@ def model(n_trees=6, **params):
     data = lightgbm.Dataset(X, y, feature_name=list("abcd"), categorical_feature=[3])
     params = {"verbosity": -1, "num_leaves": 8, "min_data_in_leaf": 5, **params}
     params |= {"min_data_per_group": 5, "cat_smooth": 1}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return lightgbm.train(params, data, n_trees)
+    return lightgbm.train(params, data, n_trees)
 
 
 def monotone_by_force(booster, feature, direction, *, zero_missing=False):

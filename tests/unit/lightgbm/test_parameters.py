@@ -14,6 +14,8 @@ import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, ParameterWarning
 from dpboost.lightgbm.parameters import canonical_names, check_names, read_text, resolve, value_of
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 OWN = DPBoostRegressor().get_params()
 
 
@@ -251,9 +253,7 @@ def models(library, **params):
     X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     own = {"schema": {"bounds": {0: (-1, 1), 1: (-1, 1)}, "label_bounds": (-1, 1)}, "noise_seed": 1}
     given = {"verbosity": -1} | params | (own if library is dpboost else {})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        booster = library.train(given, library.Dataset(X, X[:, 0]), 3)
+    booster = library.train(given, library.Dataset(X, X[:, 0]), 3)
     return booster.predict(X)
 
 
@@ -307,7 +307,6 @@ def test_more_bins_than_a_byte_holds_count_as_that_many():
 CLASSES = {"schema": {"bounds": {0: (-1, 1), 1: (-1, 1)}, "classes": [0, 1]}}
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @BOTH
 def test_the_second_class_has_a_public_weight(library):
     random = np.random.default_rng(0)

@@ -10,6 +10,8 @@ import dpboost
 from dpboost import ParameterWarning
 from dpboost.model_selection.fold_rounds import divided
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 RANDOM = np.random.default_rng(0)
 X = RANDOM.uniform(-1, 1, (1500, 2))
 SCHEMA = {"bounds": {0: (-1, 1), 1: (-1, 1)}}
@@ -58,7 +60,6 @@ def test_scores_alone_are_not_judged():
     assert [name for name, _ in left] == ["my auc"]
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_is_known_is_released_under_its_own_name():
     labels = (X[:, 0] > 0).astype(int)
     params = {**OPTIONS, "objective": "binary", "schema": SCHEMA}
@@ -67,7 +68,6 @@ def test_what_is_known_is_released_under_its_own_name():
     assert len(found["valid my auc-mean"]) == len(found["valid binary_logloss-mean"]) == 20
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_function_as_objective_has_no_metric_of_its_own():
     def squared(predictions, data):
         return predictions - data.get_label(), np.ones(len(predictions))

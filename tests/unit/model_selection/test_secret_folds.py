@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +17,8 @@ from dpboost import (
     SecretKFold,
 )
 from dpboost.privacy.randomness import RowCoins
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 N = 3000
 SCHEMA = {"bounds": {0: (0, 1), 1: (0, 1)}}
@@ -150,8 +151,6 @@ def test_numbers_of_folds_are_checked(n_splits) -> None:
 def test_few_rows_and_empty_folds_are_no_errors() -> None:
     X, y = np.zeros((1, 2)), np.zeros(1, dtype=int)
     scorer = dealt().scorer("accuracy", fraction=0.01, budget=Budget(epsilon=9, delta=0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = classifier().fit(X, y)
+    model = classifier().fit(X, y)
     for _, test in SecretKFold(2).split(X):
         assert 0 <= scorer(model, X[test], y[test]) <= 1

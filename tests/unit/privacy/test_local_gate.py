@@ -15,6 +15,8 @@ from dpboost.local import LPDTClassifier, LPDTPartition, LPDTRegressor, Memoized
 from dpboost.local.collection import ReportPlan
 from dpboost.privacy.ledger import Ledger
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 PACKAGE = Path(dpboost.local.__file__).parents[1]
 
 
@@ -128,7 +130,6 @@ def test_private_labels_show_only_through_reports(monkeypatch):
 EXACT = {"epsilon": float("inf"), "max_depth": 3, "min_samples_leaf": 10, "n_levels": 64}
 
 
-@pytest.mark.filterwarnings("ignore:This model is not private")
 @pytest.mark.parametrize("rule", ["max_edge", "variance"])
 def test_public_and_private_rows_are_never_mixed(rule):
     """Swapping the two tables swaps what each of them decides, and nothing else."""
@@ -150,7 +151,6 @@ def test_public_and_private_rows_are_never_mixed(rule):
         assert np.isin(found.round(12), model.ensemble_.predict(alone.read(X)).round(12)).all()
 
 
-@pytest.mark.filterwarnings("ignore:This model is not private")
 def test_public_labels_do_not_reach_the_leaves():
     """The same splits from other public labels give the same leaves."""
     X, y = rows(1, 500)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +11,8 @@ import pytest
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier
 from dpboost.privacy.ledger import Ledger
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 X = np.random.default_rng(0).uniform(size=(400, 3))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -71,9 +72,7 @@ def scopes(scope):
 
 @pytest.mark.parametrize("name", FITS)
 def test_it_lists_every_release_with_its_noise(name, ledgers):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = FITS[name]().privacy_report_
+    report = FITS[name]().privacy_report_
     (ledger,) = ledgers
     record = report.accounting
     assert json.loads(json.dumps(record, allow_nan=False)) == record
@@ -102,9 +101,7 @@ def test_it_lists_every_release_with_its_noise(name, ledgers):
 
 @pytest.mark.parametrize("name", [name for name in FITS if "replace" in name])
 def test_what_nodes_by_content_release_says_what_an_added_row_moves(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        record = FITS[name]().privacy_report_.accounting
+    record = FITS[name]().privacy_report_.accounting
     for scope in scopes(record["scopes"]):
         if scope.get("because") == "nodes by content":
             lines = [record["lines"][n] for s in scopes(scope) for n, _ in s.get("releases", ())]
@@ -140,12 +137,10 @@ def test_a_model_text_and_a_file_keep_it(tmp_path):
 
 
 def test_a_budget_is_in_it_with_its_lines():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        budget = dpboost.Budget(epsilon=8.0, delta=1e-5, pure_epsilon=2.0)
-        DPTreeClassifier().fit(X, Y, budget=budget, fraction=0.5)
-        model = DPBoostRegressor(schema=NUMBERS, early_stopping_round=1, **FEW)
-        model.fit(X, Y, budget=budget, fraction=0.25, holdout=0.3)
+    budget = dpboost.Budget(epsilon=8.0, delta=1e-5, pure_epsilon=2.0)
+    DPTreeClassifier().fit(X, Y, budget=budget, fraction=0.5)
+    model = DPBoostRegressor(schema=NUMBERS, early_stopping_round=1, **FEW)
+    model.fit(X, Y, budget=budget, fraction=0.25, holdout=0.3)
     record = model.privacy_report_.accounting["budget"]
     states = ["closed", "closed", "charged", "charged"]
     assert [line["state"] for line in record["lines"]] == states

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +11,8 @@ import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier
 from dpboost.privacy.ledger import Ledger
 from dpboost.reporting.privacy_report import PrivacyReport
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 dp_accounting = pytest.importorskip("dp_accounting")
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
@@ -112,7 +113,6 @@ def _composed(laws):
     return total
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", FITS)
 def test_dp_accounting_finds_no_larger_epsilon(name, ledgers):
     model = FITS[name]()
@@ -136,7 +136,6 @@ def test_a_total_that_is_too_small_would_be_found(ledgers):
     assert theirs(ledger, entries + entries[-2:], 1) > float(ledger.epsilon) + 0.01
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", FITS)
 def test_the_distribution_of_a_report_means_what_the_report_says(name):
     report = FITS[name]().privacy_report_
@@ -156,7 +155,6 @@ def test_distributions_add_up():
     assert 1.0 < two.get_epsilon_for_delta(1e-5) < 2.0 + 4 * INTERVAL
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_continued_model_and_a_cross_validation_are_one_pair():
     first = DPBoostRegressor(epsilon=1.0, schema=NUMBERS, **FEW).fit(X, Y)
     second = DPBoostRegressor(epsilon=1.0, schema=NUMBERS, **FEW).fit(X, Y, init_model=first)
@@ -168,10 +166,8 @@ def test_a_continued_model_and_a_cross_validation_are_one_pair():
 
 
 def test_no_guarantee_has_no_distribution():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = DPBoostRegressor(schema=NUMBERS, noise_seed=0, **FEW).fit(X, Y)
-        none = DPBoostRegressor(schema=NUMBERS, epsilon=math.inf, **FEW).fit(X, Y)
+    model = DPBoostRegressor(schema=NUMBERS, noise_seed=0, **FEW).fit(X, Y)
+    none = DPBoostRegressor(schema=NUMBERS, epsilon=math.inf, **FEW).fit(X, Y)
     for report in (model.privacy_report_, none.privacy_report_):
         with pytest.raises(dpboost.InvalidParameterError, match="no guarantee"):
             report.to_pld()

@@ -14,6 +14,8 @@ from dpboost.recipes import DPBOOST
 from dpboost.recipes.dpboost import DPBoostParameters, first_leaf
 from dpboost.recipes.recipe import PublicFacts, Terms
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 LOSS = SquaredLoss.from_label_bounds(-1.0, 1.0)
 PAPER = {
     "n_estimators": 50,
@@ -78,8 +80,6 @@ def test_the_least_epsilon_is_that_of_the_ensembles_there_are():
 
 
 @pytest.mark.parametrize("kind", [DPBoostRegressor, FederatedBoostingRegressor])
-@pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
-@pytest.mark.filterwarnings("ignore::dpboost.ParameterWarning")
 def test_estimators_take_the_preset_and_tell_of_it(kind):
     random = np.random.default_rng(0)
     X, y = random.uniform(size=(200, 2)), random.uniform(-1, 1, 200)

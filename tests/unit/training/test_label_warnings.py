@@ -17,6 +17,8 @@ from dpboost.federated import FederatedBoostingClassifier
 from dpboost.training.loss_choice import SeenRows
 from dpboost.training.released_warnings import expected_of, warn_of_labels
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 N_ROWS = 3000
 X = np.random.default_rng(0).uniform(size=(N_ROWS, 2))
 Y = np.digitize(X[:, 0], [1 / 3, 2 / 3])
@@ -141,9 +143,7 @@ def test_recipes_without_a_start_release_say_so_in_the_report(recipe):
     fact = model.privacy_report_.facts["other labels"]
     assert fact == "rows with them take no part; the recipe does not count them"
     report = DPBoostClassifier(schema=BOUNDS, recipe=recipe, max_depth=2, **GIVEN)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert "other labels" not in report.fit(X, BINARY).privacy_report_.facts
+    assert "other labels" not in report.fit(X, BINARY).privacy_report_.facts
 
 
 def test_messages_hold_public_values_alone():

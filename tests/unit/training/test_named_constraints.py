@@ -19,6 +19,8 @@ from dpboost import (
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 SCHEMA = {"bounds": dict.fromkeys(range(4), (0, 1)), "label_bounds": (-2, 3)}
 MONOTONE = [1, -1, 0, 0]
 GROUPS = [[0, 1], [2, 3]]
@@ -34,7 +36,6 @@ def rows():
     return X, seen[:, 0] - seen[:, 1] + seen[:, 2] * seen[:, 3] + rng.normal(size=1500) * 0.3
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("more", [{"delta": 1e-6}, {"delta": 0}, {"epsilon": float("inf")}])
 def test_best_keeps_to_all_constraints(rows, more):
     model = DPBoostRegressor(
@@ -60,7 +61,6 @@ def test_best_keeps_to_all_constraints(rows, more):
         assert (sign * np.diff(steps, axis=0) >= 0).all()
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
 def test_private_splits_keep_to_all_constraints(rows, recipe):
     model = DPBoostRegressor(
@@ -77,7 +77,6 @@ def test_private_splits_keep_to_all_constraints(rows, recipe):
     assert not check_constraints(model, None, [[0], [1], [2], [3]])
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("most", [1, 2])
 def test_additive_models(rows, most):
     model = DPBoostRegressor(schema=SCHEMA, n_estimators=30, max_interaction=most, **COMMON).fit(
@@ -87,7 +86,6 @@ def test_additive_models(rows, most):
     assert sizes == {most}
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_later_rounds_learn_what_order_has_taken_away():
     # Column 1 is a copy of column 0 with a little noise: a fall that is forbidden to the one can
     # be told by the other, where later rounds see that it is missing.
@@ -105,7 +103,6 @@ def test_later_rounds_learn_what_order_has_taken_away():
     assert kept < free + 0.1 * np.std(y)
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_evaluation_sees_the_corrections_and_early_stopping_keeps_order(rows):
     X, y = rows
     public = X[::3] + 0.0, y[::3] + 0.0
@@ -129,7 +126,6 @@ def test_evaluation_sees_the_corrections_and_early_stopping_keeps_order(rows):
     assert check_constraints(model, MONOTONE)
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_several_classes_are_monotone_in_scores(rows):
     X, y = rows
     model = DPBoostClassifier(
@@ -141,7 +137,6 @@ def test_several_classes_are_monotone_in_scores(rows):
     assert check_constraints(model, MONOTONE)
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("recipe", sorted(TREE_ALGORITHMS))
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_single_trees_keep_to_directions(rows, recipe, n_classes):
@@ -157,7 +152,6 @@ def test_single_trees_keep_to_directions(rows, recipe, n_classes):
     assert {tuple(np.round(p, 6)) for p in shown} <= {tuple(np.round(p, 6)) for p in leaves}
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_train_takes_every_alias(rows):
     booster = train(
         {
@@ -182,7 +176,6 @@ def test_parameters_are_those_of_the_estimator():
     assert model.get_params()["max_interaction"] == 2
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -198,7 +191,6 @@ def test_wrong_constraints_are_refused(rows, given, said):
         DPBoostRegressor(schema=SCHEMA, **given).fit(*rows)
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_a_direction_of_categories_is_refused(rows):
     X, y = rows
     frame = pd.DataFrame({"age": X[:, 0], "town": pd.Categorical(["a", "b"] * 750)})
@@ -210,7 +202,6 @@ def test_a_direction_of_categories_is_refused(rows):
             model.fit(frame, (y > 0).astype(int))
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_what_is_continued_must_keep_to_them_too(rows):
     free = DPBoostRegressor(schema=SCHEMA, n_estimators=20, **COMMON).fit(*rows)
     kept = DPBoostRegressor(

@@ -1,7 +1,6 @@
 """Trees that would need less noise than can be accounted for are refused before any charge."""
 
 import math
-import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +10,8 @@ from dpboost.federated import FederatedBoostingRegressor
 from dpboost.privacy.accounting import UnsupportedReleaseError
 from dpboost.privacy.ledger import Ledger
 from dpboost.training import privacy_params
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 X = np.random.default_rng(0).uniform(size=(60, 2))
 Y = X[:, 0]
@@ -48,7 +49,6 @@ def charged(monkeypatch):
     return booked
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 def test_a_refusal_comes_before_anything_is_charged(fit, charged):
     cure = "'epsilon'.*smaller beside gradient_clip=0.*or take a larger gradient_clip or n_estim"
@@ -57,7 +57,6 @@ def test_a_refusal_comes_before_anything_is_charged(fit, charged):
     assert charged == []
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_rules_of_the_check_are_those_of_delta(charged):
     """Without delta the rules have fewer trees and other units of sums."""
     with pytest.raises(InvalidParameterError, match="smaller beside gradient_clip, n_estimators=1"):
@@ -84,7 +83,6 @@ def test_parties_are_not_asked(charged):
     assert charged == []
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("epsilon", [0.5, 4.0, 10.0])
 @pytest.mark.parametrize("delta", [1e-5, 0.3])
 @pytest.mark.parametrize("clip", [0.001, 0.05, None])
@@ -105,9 +103,7 @@ def test_a_fit_that_begins_is_accounted_for_to_its_end(epsilon, delta, clip, cha
 
 
 def test_without_noise_there_is_nothing_to_check(charged):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        regressor(**SMALL, epsilon=math.inf).fit(X, Y)
+    regressor(**SMALL, epsilon=math.inf).fit(X, Y)
     assert charged
 
 

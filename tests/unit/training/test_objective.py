@@ -22,6 +22,8 @@ from dpboost.data.table import read_table
 from dpboost.rows.row_attributes import WEIGHT_ONE, RelativeWeight, RowExtras, Weighting
 from dpboost.training.objective import ALIASES, OF_TASK, Objective
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 N_ROWS = 4000
 BOUNDS = dict.fromkeys(range(3), (0.0, 1.0))
 QUICK = {"epsilon": 4.0, "n_estimators": 100, "n_jobs": 1, "verbosity": 0, "random_state": 0}
@@ -355,10 +357,8 @@ def test_custom_classes_give_the_same_model_however_their_rows_come():
     settings = {**CUSTOM, **QUICK, "n_estimators": 10, "noise_seed": 1, "verbosity": -1}
 
     def trees(X, y, **rows):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            more = {"max_weight": 1.0} if rows else {}
-            return trees_of(DPBoostClassifier(**settings, **more).fit(X, y, **rows).booster_)
+        more = {"max_weight": 1.0} if rows else {}
+        return trees_of(DPBoostClassifier(**settings, **more).fit(X, y, **rows).booster_)
 
     whole = trees(X, y)
     assert trees([X[:1500], X[1500:]], y) == whole
@@ -606,7 +606,6 @@ def test_labels_that_do_not_suit_are_no_error():
         assert np.isfinite(model.fit(X, -1000 * np.abs(y)).predict(X)).all()
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_label_bounds_may_be_learned():
     X, y, _ = regression("gamma")
     for name in ("poisson", "gamma", "quantile", "cross_entropy"):
@@ -662,7 +661,6 @@ def softmax_twice(y, scores):
 
 
 @pytest.mark.parametrize(("function", "classes"), [(steep, [0, 1]), (softmax_twice, [0, 1, 2])])
-@pytest.mark.filterwarnings("ignore")
 def test_a_function_of_declared_classes_needs_no_bound_either(function, classes):
     random = np.random.default_rng(0)
     X = random.uniform(-1, 1, (3000, 1))

@@ -20,6 +20,8 @@ from dpboost import (
 from dpboost.federated import FederatedBoostingRegressor
 from dpboost.privacy.ledger import Ledger
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 N_ROWS = 2000
 X = np.random.default_rng(0).uniform(size=(N_ROWS, 2))
 Y = X[:, 0]
@@ -163,9 +165,7 @@ def test_the_named_epsilon_is_that_of_the_noise_that_is_drawn():
     times = float(re.search(r"is (\S+) times the whole range", message)[1])
     options = {"n_estimators": 50, "max_depth": 3, "learning_rate": 1.0, "reg_lambda": 0.1}
     model = regressor(recipe="seq", epsilon=1.0, noise_seed=0, **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(np.zeros((5, 2)), np.full(5, 0.5))
+    model.fit(np.zeros((5, 2)), np.full(5, 0.5))
     leaves = np.concatenate([tree.leaf_value for tree in model.ensemble_.trees])
     assert np.std(leaves * model.ensemble_.unit) == pytest.approx(times, rel=0.15)
 
@@ -213,9 +213,7 @@ def test_noise_that_shrinks_with_the_rows_does_not_warn():
 def test_no_more_is_spent_than_was_asked_for(epsilon, delta):
     reports = [regressor(epsilon=epsilon, delta=delta).fit(X, Y).privacy_report_]
     params = {**FAST, "epsilon": max(epsilon, 1.0), "delta": delta, "schema": BOUNDS}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        reports.append(dpboost.cv(params, dpboost.Dataset(X, Y), 2, nfold=2).privacy_report)
+    reports.append(dpboost.cv(params, dpboost.Dataset(X, Y), 2, nfold=2).privacy_report)
     for report in reports:
         assert 0.99 * float(report.epsilon) <= report.epsilon_spent <= float(report.epsilon)
         spent, asked = re.search(r"(\S+) spent of (\S+)", report.details()).groups()

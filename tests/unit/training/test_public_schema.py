@@ -26,6 +26,8 @@ from dpboost.training.public_schema import (
     complete_schema,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 DELTA = Fraction(1, 10**6)
 TENTH = Fraction(1, 10)
 
@@ -157,7 +159,6 @@ def test_one_warning_lists_the_class_labels(n_classes):
     assert f"model: {shown}{' and 3 more' if n_classes == 23 else ''}. " in str(warning.message)
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_nothing_is_assumed_about_the_labels_of_a_regression():
     completed = complete(numeric(), np.zeros(3000), ledger(), schema={"label_bounds": (0, 1)})
     assert completed.assumed == ("column types",)
@@ -254,7 +255,6 @@ def test_the_failure_probability_is_part_of_delta():
     ],
 )
 @pytest.mark.parametrize("n_rows", [1, 400])
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_each_common_or_public_grid_is_a_matter_of_public_numbers(
     epsilon, n_features, expected, n_rows
 ):
@@ -300,7 +300,6 @@ def test_a_common_bound_lays_one_grid_under_all_columns():
     assert completed.schema.bounds == {}
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_the_common_grid_grows_with_the_bound():
     grids = []
     for factor in (1.0, 1024.0):
@@ -319,7 +318,6 @@ def test_rows_without_any_number_do_not_count_for_the_common_bound():
     assert max(edges) < 4.0
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("n_features", [2, 30])
 @pytest.mark.parametrize("rows", [np.full((3, 1), np.nan), np.ones((1, 1)), np.zeros((2, 1))])
 def test_where_nothing_passes_there_is_a_public_fallback(n_features, rows):
@@ -350,7 +348,6 @@ LABELS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("name", LABELS)
 def test_learned_label_bounds_are_near_the_labels(name):
     make, widest = LABELS[name]
@@ -383,7 +380,6 @@ def test_a_loss_may_look_for_labels_inside_declared_bounds(neighbors):
     assert completed.budget == 1 - records.spent
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_a_loss_looks_inside_learned_bounds_as_well():
     y, records = 1e5 + np.random.default_rng(0).normal(0, 3, 20_000), ledger()
     completed = complete(numeric(len(y)), y, records, label_margin=1.0)
@@ -415,7 +411,6 @@ def test_labels_outside_declared_bounds_stay_outside():
 # -- classes and categories -----------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize(
     "frequent",
     [[0, 1], [0.0, 1.0], [False, True], ["no", "yes"]],
@@ -431,7 +426,6 @@ def test_frequent_classes_are_learned_and_a_single_one_is_not(frequent):
     assert completed.learned[0] == "class labels"
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("others", [[], [2], [2.0], [True], [7.0], [-(2**62)]], ids=str)
 @pytest.mark.parametrize("frequent", [[0, 1], [False, True]], ids=str)
 def test_the_type_of_learned_classes_does_not_tell_about_one_row(frequent, others):
@@ -443,7 +437,6 @@ def test_the_type_of_learned_classes_does_not_tell_about_one_row(frequent, other
     assert repr(completed.schema.classes) == "(0, 1)"
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("others", [[], [0.5], [7], [-3.0], ["x"]], ids=str)
 @pytest.mark.parametrize("frequent", [(1, 2), (1, 2.5)], ids=str)
 def test_the_types_of_learned_categories_do_not_tell_about_one_row(frequent, others):
@@ -456,7 +449,6 @@ def test_the_types_of_learned_categories_do_not_tell_about_one_row(frequent, oth
     assert repr(completed.schema.categories) == f"{{0: {frequent}}}"
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_frequent_categories_are_learned_and_missing_cells_are_none():
     X = nominal(extra=["z", *[None] * 500])
     records = ledger(epsilon=Fraction(2))
@@ -467,7 +459,6 @@ def test_frequent_categories_are_learned_and_missing_cells_are_none():
     assert labels_of(records) == ["categories"]
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_fractions_stay_categories():
     X = pd.DataFrame({"size": pd.Categorical([0.5, 1.0] * 1500)})
     schema = {"label_bounds": (0, 1)}
@@ -477,7 +468,6 @@ def test_fractions_stay_categories():
     assert repr(completed.schema.categories) == "{0: (0.5, 1)}"
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_what_the_type_lists_and_no_row_holds_is_not_learned():
     """Names of absent rows would otherwise come out by noise alone."""
     column = pd.Categorical(["a", "b"] * 1500, categories=["unused", "b", "a", "spare"])
@@ -487,14 +477,12 @@ def test_what_the_type_lists_and_no_row_holds_is_not_learned():
     assert completed.schema.categories == {0: ("a", "b")}
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_infinite_numbers_are_no_categories():
     X = pd.DataFrame({"size": pd.Categorical([1.0, math.inf, 2.5] * 1000)})
     completed = complete(X, np.zeros(3000), ledger(epsilon=math.inf))
     assert completed.schema.categories == {0: (1, 2.5)}
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_lists_longer_than_the_codes_of_a_column_of_numbers():
     names = [f"person {number}" for number in range(70_000)]
     column = pd.Categorical([*names, *["zoe"] * 3000], categories=[*names, "zoe"])
@@ -503,14 +491,12 @@ def test_lists_longer_than_the_codes_of_a_column_of_numbers():
     assert completed.schema.categories == {0: ("zoe",)}
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_where_no_category_passes_there_is_none():
     schema = {"label_bounds": (0, 1)}
     completed = complete(nominal(3), np.zeros(3), ledger(), schema=schema, assume_public=())
     assert completed.schema.categories == {0: ()}
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
 @pytest.mark.parametrize("assumed", [(), ("classes",), ("column_types",), ("categories",)])
 def test_each_assumption_is_on_its_own(assumed):
     records = ledger()
@@ -578,7 +564,6 @@ def test_the_refusal_names_the_columns_and_the_cures():
         check_learnable(resolved, facts, nominal=frozenset(), **request | allowed)
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_without_noise_no_delta_is_needed():
     records = ledger(epsilon=math.inf, delta=0)
     completed = complete(nominal(), [0, 1] * 1500, records, task="binary", assume_public=())
@@ -687,7 +672,6 @@ def typed(n_rows=3000):
     )
 
 
-@pytest.mark.filterwarnings("ignore", category=UndeclaredWarning)
 def test_types_say_which_columns_hold_whole_numbers_and_flags_cost_nothing():
     records = ledger()
     done = complete(typed(), np.zeros(3000), records, schema={"label_bounds": (0, 1)})
@@ -699,7 +683,6 @@ def test_types_say_which_columns_hold_whole_numbers_and_flags_cost_nothing():
     assert only_flags.spent == 0
 
 
-@pytest.mark.filterwarnings("ignore", category=UndeclaredWarning)
 def test_without_the_assumption_types_say_nothing():
     for declared, whole in ((None, set()), (["age"], {0})):
         schema = {"label_bounds": (0, 1), "integer": declared}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,8 @@ import pytest
 from dpboost import DPBoostClassifier, DPBoostRegressor, Transcript, replay
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.recording import ReplayError, Step
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(size=(400, 2))
@@ -170,9 +171,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_calls_of_every_form_are_replayed(form, tmp_path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = FORMS[form]()
+    model = FORMS[form]()
     transcripts = [model.transcript_]
     if type(model) is not OwnSettings:  # of which a file cannot tell
         model.transcript_.save(tmp_path / "t")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +12,8 @@ from dpboost import DPTreeClassifier
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree.dp_topdown import DP_TOPDOWN, level_weights
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 RECIPE = {"recipe": "dp_topdown", "preset": "paper", "max_bin": 6}
 NO_TESTS = {"target_error": 0.0, "min_gain": 0.0}
@@ -80,16 +81,14 @@ def test_without_noise_only_the_number_of_splits_bounds_the_depth(fit):
     X = np.repeat(np.arange(250.0), 8)[:, np.newaxis]
     y = (X[:, 0] % 2).astype(int)
     schema = {"bounds": {0: (-0.5, 249.5)}, "classes": (0, 1)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = DPTreeClassifier(
-            recipe="dp_topdown",
-            preset="paper",
-            epsilon=float("inf"),
-            max_bin=250,
-            schema=schema,
-            **NO_TESTS,
-        ).fit(X, y)
+    model = DPTreeClassifier(
+        recipe="dp_topdown",
+        preset="paper",
+        epsilon=float("inf"),
+        max_bin=250,
+        schema=schema,
+        **NO_TESTS,
+    ).fit(X, y)
     assert model.max_depth_ == 512
     assert model.get_depth() > 12
     assert (model.predict(X) == y).all()
@@ -100,14 +99,12 @@ def test_weights_of_rows_leave_fewer_depths(whole_numbers, depth_budget):
     X, y = whole_numbers(400)
     schema = {"bounds": dict.fromkeys(range(5), (-0.5, 5.5)), "classes": (0, 1)}
     options = {"recipe": "dp_topdown", "preset": "paper", "depth_budget": depth_budget}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        plain, weighted = (
-            DPTreeClassifier(epsilon=20.0, schema=schema, max_weight=weight, **options).fit(
-                X, y, sample_weight=None if weight is None else np.ones(len(y))
-            )
-            for weight in (None, 1.0)
+    plain, weighted = (
+        DPTreeClassifier(epsilon=20.0, schema=schema, max_weight=weight, **options).fit(
+            X, y, sample_weight=None if weight is None else np.ones(len(y))
         )
+        for weight in (None, 1.0)
+    )
     assert 10 <= weighted.max_depth_ < plain.max_depth_ <= 512 or (
         depth_budget == "uniform" and plain.max_depth_ == 512
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dpboost import DPTreeClassifier, InvalidParameterError
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 NAMES = ["sulq_id3", "diffp_id3", "diffp_c45"]
 CRITERIA = ["max", "gini", "entropy"]
@@ -225,11 +226,9 @@ def test_a_node_stays_a_leaf_by_the_largest_of_the_attributes_that_remain(fit, n
         "classes": (0, 1),
     }
     # A node below the root has 1000 rows. The deviation of a size is 6 sqrt(2) / epsilon = 127.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = DPTreeClassifier(
-            recipe="diffp_id3", epsilon=6 * 2**0.5 / 127, schema=schema, max_depth=2, noise_seed=1
-        ).fit(X.astype(float), y)
+    model = DPTreeClassifier(
+        recipe="diffp_id3", epsilon=6 * 2**0.5 / 127, schema=schema, max_depth=2, noise_seed=1
+    ).fit(X.astype(float), y)
     split = model.tree_.splits.feature
     assert split[0] == 0
     assert (len(split) > 1) == (n_values == 2)
