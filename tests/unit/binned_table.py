@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpboost._utils.threads import Threads
-from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_statistics import ClassStatistics
@@ -21,6 +18,7 @@ from dpboost.rows.node_rows import NodeRows
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import CATEGORY, MULTIWAY, THRESHOLD, Candidates
+from tests.unit import ledgers
 
 N_BINS = (4, 3, 2)
 IS_CATEGORICAL = (0, 1, 0)
@@ -38,16 +36,7 @@ def layout():
 
 @pytest.fixture
 def open_ledger():
-    def build(epsilon=math.inf, neighbors=Neighbors.ADD_REMOVE):
-        return Ledger(
-            epsilon=epsilon,
-            delta=0,
-            neighbors=neighbors,
-            accountant=PureAccountant(),
-            entropy=Entropy.seeded(11),
-        )
-
-    return build
+    return partial(ledgers.open_ledger, seed=11)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import warnings
 
 import lightgbm
 import numpy as np
@@ -12,9 +11,11 @@ import pytest
 import scipy.sparse
 
 import dpboost
-from dpboost import DPTreeClassifier, DPTreeRegressor, InvalidParameterError, NotPrivateWarning
+from dpboost import DPTreeClassifier, DPTreeRegressor, InvalidParameterError
 from dpboost.data.sparse import SparseBins
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 N_ROWS = 3000
 BOUNDS = {"bounds": dict.fromkeys(range(3), (0, 1))}
@@ -39,9 +40,7 @@ def kind(estimator):
 
 def fit(estimator, X, y, *arguments, **options):
     given = {name: options.pop(name) for name in ("sample_weight", "user_ids") if name in options}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        return estimator(**{"n_jobs": 1, "noise_seed": 5, **options}).fit(X, y, *arguments, **given)
+    return estimator(**{"n_jobs": 1, "noise_seed": 5, **options}).fit(X, y, *arguments, **given)
 
 
 def text(model):
@@ -140,9 +139,7 @@ def test_numeric_columns_may_hold_categories(estimator):
     schema = {**schema, "bounds": {0: (0, 1), 1: (0, 1)}, "categories": {2: [0, 1, 2, 3]}}
     declared = fit(estimator, X, y, schema=schema, epsilon=8.0, max_depth=2)
     named = estimator(schema=schema, epsilon=8.0, max_depth=2, n_jobs=1, noise_seed=5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        named.fit(X, y, categorical_feature=[2], feature_name=["a", "b", "c"])
+    named.fit(X, y, categorical_feature=[2], feature_name=["a", "b", "c"])
     assert declared.tree_.splits.feature[0] == 2
     assert named.export_text().startswith("|--- c = 2")
     wrong = estimator(schema=schema, n_jobs=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import lightgbm
 import numpy as np
@@ -17,7 +16,6 @@ from dpboost import (
     DPTreeClassifier,
     DPTreeRegressor,
     InvalidParameterError,
-    NotPrivateWarning,
     Schema,
 )
 from dpboost.data.table import read_table
@@ -66,9 +64,7 @@ def fit(X, y, **options):
     if len(set(y.tolist())) > 1:  # one class is never declared, but it may be all there is
         schema["classes"] = sorted(set(y.tolist()))
     settings = {"epsilon": float("inf"), "n_jobs": 1, "schema": schema, **options}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        return DPTreeClassifier(**settings).fit(X, y)
+    return DPTreeClassifier(**settings).fit(X, y)
 
 
 EACH = pytest.mark.parametrize("recipe", RECIPES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,13 +11,15 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning
+from dpboost import DPTreeClassifier, InvalidParameterError
 from dpboost.federated import FederatedTreeClassifier, Party, outcome_of
 from dpboost.federated.protocol.messages import Done, Hello, Outcomes, Words
 from dpboost.federated.training.agreed_fit import FEDERATED_RECIPES
 from dpboost.lightgbm.model_text.model_check import check_model_text
 from tests.unit.federated.channels import parties_of, read, recorded, run
 from tests.unit.federated.evaluated import model_of
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 SCHEMA = {"bounds": dict.fromkeys(range(4), (-3.0, 3.0)), "classes": [0, 1]}
 EACH = pytest.mark.parametrize("recipe", FEDERATED_RECIPES)
@@ -37,16 +38,12 @@ def parties(n_parties, n_rows=600):
 
 def fit(tables, **options):
     settings = {"schema": SCHEMA, "epsilon": math.inf, "max_depth": 3, **options}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        return FederatedTreeClassifier(**settings).fit(tables)
+    return FederatedTreeClassifier(**settings).fit(tables)
 
 
 def central(**options):
     settings = {"schema": SCHEMA, "epsilon": math.inf, "max_depth": 3, **options}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        return DPTreeClassifier(n_jobs=1, **settings).fit(*table())
+    return DPTreeClassifier(n_jobs=1, **settings).fit(*table())
 
 
 def test_the_recipes():

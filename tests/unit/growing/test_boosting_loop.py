@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import PublicFacts, Setting
@@ -21,6 +21,7 @@ from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.tree import threshold_sets
 from tests.reference import boost
+from tests.unit.ledgers import open_ledger
 
 N_BINS = (5, 4, 3)
 IS_CATEGORICAL = (0, 1, 0)
@@ -43,14 +44,7 @@ def table(n_rows, seed):
     return bins, signal
 
 
-def ledger(epsilon=math.inf):
-    return Ledger(
-        epsilon=epsilon,
-        delta=0.0,
-        neighbors=Neighbors.ADD_REMOVE,
-        accountant=PureAccountant(),
-        entropy=Entropy.seeded(7),
-    )
+ledger = partial(open_ledger, seed=7)
 
 
 def public_facts(loss, *, n_rows, given):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,16 +15,13 @@ from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.signal_rate import FIRST_ROUNDS, SignalRate
 from dpboost.losses import LogisticLoss, SquaredLoss
-from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle, store_of
-from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.forest import Forest
 from dpboost.trees.random_partition import ORDERED_CATEGORIES, PartitionGrid
+from tests.unit.ledgers import open_ledger
 
 N_ROWS = 3000
 N_BINS = np.array([6, 5, 4], np.int32)
@@ -33,14 +30,7 @@ ALL = EnsemblePlan(n_trees=1, shares=None)
 LOSSES = {"squared": SquaredLoss.from_label_bounds(-1.0, 1.0), "logistic": LogisticLoss()}
 
 
-def ledger(epsilon=math.inf, delta=0):
-    return Ledger(
-        epsilon=epsilon,
-        delta=delta,
-        neighbors=Neighbors.ADD_REMOVE,
-        accountant=GDPAccountant() if delta else PureAccountant(),
-        entropy=Entropy.seeded(5),
-    )
+ledger = partial(open_ledger, seed=5)
 
 
 def learner(loss, *, depth=3, to_order=(), clip=1.0, seed=0, depth_alone=0):

@@ -45,7 +45,7 @@ def test_without_rows_all_candidates_tie_and_the_first_wins(statistics, open_led
 def test_a_level_is_one_charged_release(rows, statistics, open_ledger, selection):
     data = statistics(*rows(), neighbors=Neighbors.REPLACE)
     data.split(np.array([0], np.int32), np.array([1], np.uint8))
-    ledger = open_ledger(1, Neighbors.REPLACE)
+    ledger = open_ledger(1, neighbors=Neighbors.REPLACE)
     selector = PrivateArgmax(criterion=criterion(), selection=selection)
     feature, split_bin = selector.choose(data, epsilon=Fraction(1, 3), ledger=ledger)
     assert len(feature) == len(split_bin) == 2

@@ -1,7 +1,7 @@
 """The rows of a run: who is in which tree, with which gradient."""
 
-import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,10 +9,7 @@ import pytest
 from dpboost._utils.threads import Threads
 from dpboost.growing.boosting_loop import EnsemblePlan, TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
-from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle, _reveal
-from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.boosting_state import BoostingState
@@ -21,6 +18,7 @@ from dpboost.trees.gain import GradientGain
 from dpboost.trees.leaf_index import leaf_index
 from dpboost.trees.random_partition import PartitionGrid
 from dpboost.trees.tree import Tree, threshold_sets
+from tests.unit.ledgers import open_ledger
 
 N_ROWS = 400
 LAYOUT = Layout(
@@ -54,14 +52,7 @@ class Recorder(GradientGain):
 seen: list = []
 
 
-def ledger(neighbors=Neighbors.ADD_REMOVE, seed=5):
-    return Ledger(
-        epsilon=math.inf,
-        delta=0,
-        neighbors=neighbors,
-        accountant=PureAccountant(),
-        entropy=Entropy.seeded(seed),
-    )
+ledger = partial(open_ledger, seed=5)
 
 
 def table(seed=0):
@@ -234,7 +225,7 @@ def test_the_filter_drops_rows_with_large_gradients_and_nobody_else():
 
 @pytest.mark.parametrize("neighbors", Neighbors)
 def test_statistics_carry_the_bounds_of_the_ledgers_relation(neighbors):
-    rows, records = training_rows(*table()), ledger(neighbors)
+    rows, records = training_rows(*table()), ledger(neighbors=neighbors)
     rows.deal(ALL, records)
     data = rows.take(0).node_statistics(1.0, records.neighbors)
     criterion = GradientGain(hessian=1.0, reg_lambda=0.1, gradient_limit=65536)

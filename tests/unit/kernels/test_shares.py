@@ -35,6 +35,7 @@ def chi_square(found, probabilities):
 
 
 def difference_law(rate, shape, reach):
+    """Probabilities of the difference of two negative binomial numbers, by convolution."""
     own = stats.nbinom.pmf(np.arange(20 * reach), shape, -math.expm1(-rate))
     both = np.convolve(own, own[::-1])
     middle = len(own) - 1

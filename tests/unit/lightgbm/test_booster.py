@@ -18,12 +18,9 @@ from lightgbm.basic import LightGBMError
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.lightgbm import Booster, ModelTextError, model_text
 from dpboost.lightgbm.init_model import EarlierModel
-from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.trees.tree import Tree
+from tests.unit.ledgers import open_ledger
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +29,7 @@ def ensemble(tools):
 
 
 def report(note):
-    return PrivacyReport.from_ledger(
-        Ledger(
-            epsilon=0.1,
-            delta=0,
-            neighbors=Neighbors.ADD_REMOVE,
-            accountant=PureAccountant(),
-            entropy=Entropy.secure(),
-        ),
-        facts={"note": note},
-    )
+    return PrivacyReport.from_ledger(open_ledger(0.1), facts={"note": note})
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Cross-validation as one mechanism: folds, budget, metrics, results."""
 
 import math
-import warnings
 from collections import Counter
 from contextlib import nullcontext
 from fractions import Fraction
@@ -26,7 +25,7 @@ PARAMS = {"schema": SCHEMA, "max_depth": 3, "n_jobs": 1, "verbosity": 0}
 X = np.random.default_rng(0).uniform(-1, 1, (600, 2))
 Y = X[:, 0] - X[:, 1]
 
-pytestmark = pytest.mark.filterwarnings("ignore::dpboost.PublicRowsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def cv(params=(), labels=Y, n_rounds=5, n_folds=3, **options):
@@ -172,13 +171,11 @@ def test_histograms_of_all_folds_stay_inside_the_fraction_of_delta():
     frame["b"] = frame["b"].astype("category")
     params = {"schema": {"label_bounds": (-2, 2)}, "assume_public": ("column_types",)}
     budget = dpboost.Budget(epsilon=30, delta=1e-4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        records, results = records_of(
-            lambda: dpboost.cv(
-                {**PARAMS, **params}, Dataset(frame, Y), 3, nfold=3, budget=budget, fraction=0.5
-            )
+    records, results = records_of(
+        lambda: dpboost.cv(
+            {**PARAMS, **params}, Dataset(frame, Y), 3, nfold=3, budget=budget, fraction=0.5
         )
+    )
     spent = sum(fit.delta_spent for fit in records)
     assert 0 < spent <= budget.failure_delta(Fraction(1, 2))
     assert results.privacy_report.epsilon_spent <= budget.epsilon_spent
@@ -457,12 +454,10 @@ def test_scores_of_classes_stay_with_their_rows(form):
 def test_a_fold_that_leaves_nothing_to_train_on_is_no_error(recipe, kind, objective):
     # Of one row, the fold that holds it trains on none: an error would tell that there is one.
     params = {"objective": objective, "recipe": recipe, "verbosity": -1}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = dpboost.cv(
-            params,
-            dpboost.Dataset(kind(np.ones((1, 2))), np.ones(1), free_raw_data=False),
-            nfold=2,
-            num_boost_round=2,
-        )
+    results = dpboost.cv(
+        params,
+        dpboost.Dataset(kind(np.ones((1, 2))), np.ones(1), free_raw_data=False),
+        nfold=2,
+        num_boost_round=2,
+    )
     assert all(np.isfinite(values).all() for values in results.values())

@@ -14,10 +14,7 @@ from sklearn.metrics import (
 
 from dpboost._utils.validation import RefusedError
 from dpboost.model_selection.fold_metrics import fold_metrics, release_fold_metrics
-from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitivity.bound import Neighbors
+from tests.unit.ledgers import open_ledger
 
 N = 4000
 
@@ -37,13 +34,7 @@ class Known:
 
 
 def released(names, models, rows):
-    ledger = Ledger(
-        epsilon=10_000,
-        delta=0,
-        neighbors=Neighbors.ADD_REMOVE,
-        accountant=PureAccountant(),
-        entropy=Entropy.secure(),
-    )
+    ledger = open_ledger(10_000)
     classifier = hasattr(models[0], "classes_")
     metrics = fold_metrics(names, classifier=classifier, quantile=False)
     found = release_fold_metrics(

@@ -3,17 +3,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, for_group, for_part
 from dpboost.privacy.collusion import effective_epsilon, epsilon_against
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import counts
+from tests.unit.kernels.test_shares import difference_law
+from tests.unit.ledgers import open_ledger
 
 
 @pytest.mark.parametrize(
@@ -38,19 +38,11 @@ def test_shares_for_so_many_colluders_carry_all_of_the_noise(colluding):
     assert above > 1.0
 
 
-def law(rate, shape, reach):
-    """Probabilities of the difference of two negative binomial numbers, by convolution."""
-    own = stats.nbinom.pmf(np.arange(20 * reach), shape, -math.expm1(-rate))
-    both = np.convolve(own, own[::-1])
-    middle = len(own) - 1
-    return both[middle - reach : middle + reach + 1]
-
-
 @pytest.mark.parametrize("units", [1, 3])
 @pytest.mark.parametrize(("n_parties", "colluding", "honest"), [(2, 1, 2), (5, 1, 5), (5, 3, 4)])
 def test_the_largest_ratio_on_integers(units, n_parties, colluding, honest):
     epsilon, reach = 0.9, 60
-    probabilities = law(epsilon / units, (n_parties - colluding) / honest, reach)
+    probabilities = difference_law(epsilon / units, (n_parties - colluding) / honest, reach)
     logarithms = np.log(probabilities)
     ratios = np.abs(logarithms[units:] - logarithms[:-units])
     found = effective_epsilon(
@@ -67,13 +59,7 @@ def test_fine_grids_come_to_the_law_of_real_numbers():
 
 
 def ledger_with(mechanism, accountant, delta, bounds, n_releases=2):
-    ledger = Ledger(
-        epsilon=Fraction(1),
-        delta=delta,
-        neighbors=Neighbors.ADD_REMOVE,
-        accountant=accountant,
-        entropy=Entropy.secure(),
-    )
+    ledger = open_ledger(Fraction(1), delta, accountant=accountant)
     for _ in range(n_releases):
         value = Sensitive(np.zeros(8, dtype=np.int64), bounds)
         ledger.release(mechanism, value, label="counts")

@@ -10,7 +10,6 @@ import pytest
 
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier
-from dpboost.privacy.ledger import Ledger
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -38,20 +37,6 @@ FITS = {
         epsilon=8.0, delta=1e-4, assume_public=(), **FEW
     ).fit(X, Y),
 }
-
-
-@pytest.fixture
-def ledgers(monkeypatch):
-    """Every ledger that is opened."""
-    opened = []
-    begin = Ledger.__init__
-
-    def remembered(self, **terms):
-        begin(self, **terms)
-        opened.append(self)
-
-    monkeypatch.setattr(Ledger, "__init__", remembered)
-    return opened
 
 
 def releases(record, scope=None, times=1):

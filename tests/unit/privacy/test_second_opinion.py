@@ -9,7 +9,6 @@ import pytest
 
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier
-from dpboost.privacy.ledger import Ledger
 from dpboost.reporting.privacy_report import PrivacyReport
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -50,20 +49,6 @@ FITS = {
         recipe="dp_topdown", epsilon=4.0, max_depth=3, schema=SCHEMA
     ).fit(X, Y),
 }
-
-
-@pytest.fixture
-def ledgers(monkeypatch):
-    """Every ledger that is opened."""
-    opened = []
-    begin = Ledger.__init__
-
-    def remembered(self, **terms):
-        begin(self, **terms)
-        opened.append(self)
-
-    monkeypatch.setattr(Ledger, "__init__", remembered)
-    return opened
 
 
 def costliest(scope):

@@ -11,15 +11,12 @@ import pytest
 from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.table import read_table
-from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.held_out_rows import HeldOutRows
 from dpboost.training import conformal
 from dpboost.training.conformal import HELD_OUT, release_quantile, thresholds
 from dpboost.training.local_fit import set_aside
+from tests.unit.ledgers import open_ledger
 
 SCHEMA = {"bounds": dict.fromkeys(range(3), (0, 1))}
 REGRESSION = {**SCHEMA, "label_bounds": (-2, 3)}
@@ -33,19 +30,9 @@ def table(n_rows=3000, seed=0):
     return X, X[:, 0] + X[:, 1] ** 2 + 0.2 * rng.normal(size=n_rows)
 
 
-def ledger(epsilon, delta=0):
-    return Ledger(
-        epsilon=epsilon,
-        delta=delta,
-        neighbors=Neighbors.ADD_REMOVE,
-        accountant=GDPAccountant() if delta else PureAccountant(),
-        entropy=Entropy.secure(),
-    )
-
-
 def released(scores, level, epsilon=math.inf, delta=0.0, bounds=(0.0, 1.0)):
     rows = HeldOutRows(scores=scores, present=np.ones(len(scores), dtype=bool))
-    records = ledger(epsilon, delta)
+    records = open_ledger(epsilon, delta)
     return release_quantile(
         RowHandle(LocalRows(rows)),
         level=level,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -12,6 +10,8 @@ from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning, 
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 RECIPES = list(TREE_ALGORITHMS)
 SCHEMA = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
@@ -65,19 +65,15 @@ def test_the_least_epsilon_serves_where_bounds_are_learned_and_thresholds_drawn_
     X, y = table()
     given = {"threshold_draws": "per_feature", "max_depth": 5}
     least = TREE_ALGORITHMS["diffp_c45"].least_epsilon(given, terms(Neighbors.ADD_REMOVE))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndeclaredWarning)
-        DPTreeClassifier(
-            recipe="diffp_c45", epsilon=least, threshold_draws="per_feature", n_jobs=1
-        ).fit(X, y)
+    DPTreeClassifier(
+        recipe="diffp_c45", epsilon=least, threshold_draws="per_feature", n_jobs=1
+    ).fit(X, y)
 
 
 def test_rows_of_other_classes_take_no_part():
     X, y = table()
     y = np.where(np.arange(len(y)) % 2, 7, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        model = DPTreeClassifier(epsilon=float("inf"), schema=SCHEMA, n_jobs=1).fit(X, y)
+    model = DPTreeClassifier(epsilon=float("inf"), schema=SCHEMA, n_jobs=1).fit(X, y)
     assert model.tree_.counts[0].sum() == 200
 
 
@@ -106,10 +102,8 @@ def test_threads_change_nothing(recipe):
     X, y = table(30_000)
     texts = []
     for n_jobs in (1, 3):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotPrivateWarning)
-            model = DPTreeClassifier(recipe=recipe, schema=SCHEMA, noise_seed=3, n_jobs=n_jobs)
-            texts.append(model.fit(X, y).booster_.model_to_string())
+        model = DPTreeClassifier(recipe=recipe, schema=SCHEMA, noise_seed=3, n_jobs=n_jobs)
+        texts.append(model.fit(X, y).booster_.model_to_string())
     assert texts[0] == texts[1]
 
 
@@ -119,11 +113,9 @@ def test_a_sparse_table_gives_the_tree_of_the_dense_one(recipe):
     X[np.random.default_rng(1).random(X.shape) < 0.6] = 0.0
     texts = []
     for rows in (X, scipy.sparse.csr_matrix(X), scipy.sparse.csc_matrix(X)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotPrivateWarning)
-            model = DPTreeClassifier(recipe=recipe, schema=SCHEMA, noise_seed=3, n_jobs=1)
-            texts.append(model.fit(rows, y).export_text())
-            assert np.array_equal(model.predict(rows), model.predict(X))
+        model = DPTreeClassifier(recipe=recipe, schema=SCHEMA, noise_seed=3, n_jobs=1)
+        texts.append(model.fit(rows, y).export_text())
+        assert np.array_equal(model.predict(rows), model.predict(X))
     assert texts[0] == texts[1] == texts[2]
 
 

@@ -12,23 +12,15 @@ import pytest
 from dpboost import DPBoostRegressor
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.training.label_range import COUNT_SHARE, NoisyCount, _Counts, learn_label_range
+from tests.unit import ledgers
 
 DELTA = Fraction(1, 10**5)
 
 
 def open_ledger(accountant, epsilon=Fraction(1)):
-    return Ledger(
-        epsilon=epsilon,
-        delta=DELTA,
-        neighbors=Neighbors.ADD_REMOVE,
-        accountant=accountant,
-        entropy=Entropy.seeded(1),
-    )
+    return ledgers.open_ledger(epsilon, DELTA, accountant=accountant, seed=1)
 
 
 def learned(y, bounds, ledger, *, margin=1.0, epsilon=1.0, max_rows=None):

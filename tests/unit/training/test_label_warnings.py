@@ -81,25 +81,36 @@ def test_whatever_the_start_release_is(options, shift, told):
     assert messages(model.fit, X, Y + shift) == told
 
 
-@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [OTHERS])])
-def test_where_scores_begin_elsewhere_no_class_is_counted(shift, told):
-    model = classifier([0, 1, 2], epsilon=4.0)
-    assert messages(model.fit, X, Y + shift, init_score=np.zeros((N_ROWS, 3))) == told
+PARAMS = {"objective": "multiclass", "num_class": 3, "schema": BOUNDS, "epsilon": 4.0, **GIVEN}
+TREE = {"epsilon": 2.0, "max_depth": 3, "noise_seed": 1, "schema": {**BOUNDS, "classes": [0, 1, 2]}}
+WAYS = {
+    "initial scores": (
+        lambda y: classifier([0, 1, 2], epsilon=4.0).fit(X, y, init_score=np.zeros((N_ROWS, 3))),
+        [OTHERS],  # no class is counted
+    ),
+    "train": (lambda y: dpboost.train(PARAMS, dpboost.Dataset(X, y), 2), [OTHERS, EMPTY]),
+    "batches": (
+        lambda y: classifier([0, 1, 2], epsilon=4.0).fit(
+            [(X[part], y[part]) for part in (slice(0, 1000), slice(1000, None))], None
+        ),
+        [OTHERS, EMPTY],
+    ),
+    "users": (
+        lambda y: classifier([0, 1, 2], epsilon=8.0, rows_per_user=1).fit(
+            X, y, user_ids=np.arange(N_ROWS)
+        ),
+        [OTHERS, EMPTY],
+    ),
+    # By the counts of its leaves.
+    "a tree": (lambda y: DPTreeClassifier(**TREE).fit(X, y), [EMPTY]),
+}
 
 
-@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [OTHERS, EMPTY])])
-def test_train_warns_of_labels_from_one(shift, told):
-    params = {"objective": "multiclass", "num_class": 3, "schema": BOUNDS, **GIVEN}
-    data = dpboost.Dataset(X, Y + shift)
-    assert messages(dpboost.train, {**params, "epsilon": 4.0}, data, 2) == told
-
-
-@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [OTHERS, EMPTY])])
-def test_batches_and_users(shift, told):
-    batches = [(X[part], Y[part] + shift) for part in (slice(0, 1000), slice(1000, None))]
-    assert messages(classifier([0, 1, 2], epsilon=4.0).fit, batches, None) == told
-    model = classifier([0, 1, 2], epsilon=8.0, rows_per_user=1)
-    assert messages(model.fit, X, Y + shift, user_ids=np.arange(N_ROWS)) == told
+@pytest.mark.parametrize("way", WAYS)
+def test_labels_from_one_are_told_however_rows_come(way):
+    fit, told = WAYS[way]
+    assert messages(fit, Y) == []
+    assert messages(fit, Y + 1) == told
 
 
 @pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [OTHERS, EMPTY])])
@@ -115,13 +126,6 @@ def test_parties(classes, shift, told):
         noise_seed=1,
     )
     assert messages(model.fit, parties) == told
-
-
-@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [EMPTY])])
-def test_trees_show_it_by_the_counts_of_their_leaves(shift, told):
-    schema = {**BOUNDS, "classes": [0, 1, 2]}
-    model = DPTreeClassifier(epsilon=2.0, max_depth=3, schema=schema, noise_seed=1)
-    assert messages(model.fit, X, Y + shift) == told
 
 
 def test_assumed_classes_are_those_of_the_rows():

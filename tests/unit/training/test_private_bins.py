@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,10 +13,7 @@ import pytest
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import fine_cells, uniform_bins, zoom_of
 from dpboost.data.table import read_table
-from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema
@@ -30,16 +28,9 @@ from dpboost.training.private_bins import (
     merge_cells,
     release_bins,
 )
+from tests.unit.ledgers import open_ledger
 
-
-def ledger(epsilon=math.inf, delta=0, neighbors=Neighbors.ADD_REMOVE):
-    return Ledger(
-        epsilon=epsilon,
-        delta=delta,
-        neighbors=neighbors,
-        accountant=GDPAccountant() if delta else PureAccountant(),
-        entropy=Entropy.seeded(1),
-    )
+ledger = partial(open_ledger, seed=1)
 
 
 def data(n_rows=20_000):

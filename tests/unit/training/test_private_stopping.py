@@ -14,13 +14,10 @@ from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, check_constrain
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.data.table import read_table
-from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.training import local_fit
 from dpboost.training.local_fit import rows_that_stop
 from dpboost.training.private_stopping import StoppingRows, loss_of_rows
+from tests.unit.ledgers import open_ledger
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -163,13 +160,7 @@ def test_training_ends_as_many_rounds_after_the_best_as_asked_for(patience, monk
 
 def test_only_more_than_the_noise_is_better() -> None:
     """Without noise: rows that lose as much as before are no improvement."""
-    ledger = Ledger(
-        epsilon=math.inf,
-        delta=0,
-        neighbors=Neighbors.ADD_REMOVE,
-        accountant=PureAccountant(),
-        entropy=Entropy.seeded(0),
-    )
+    ledger = open_ledger(seed=0)
     stopping = StoppingRows(rows=None, patience=1, request=None, ledger=ledger, n_threads=1)
     stopping._noise, stopping._bound = ledger.accountant.noise(math.inf), 1.0
     stopping._units, stopping._best = lambda: 1000, np.array([0.5, 0.5])

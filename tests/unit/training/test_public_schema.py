@@ -11,9 +11,7 @@ import pytest
 from dpboost import InvalidParameterError, Schema
 from dpboost.data.table import ColumnFacts, read_table
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.raw_rows import RawRows
 from dpboost.training.public_schema import (
@@ -25,6 +23,7 @@ from dpboost.training.public_schema import (
     check_learnable,
     complete_schema,
 )
+from tests.unit.ledgers import open_ledger
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -33,13 +32,7 @@ TENTH = Fraction(1, 10)
 
 
 def ledger(epsilon=Fraction(1), delta=DELTA, neighbors=Neighbors.ADD_REMOVE):
-    return Ledger(
-        epsilon=epsilon,
-        delta=delta,
-        neighbors=neighbors,
-        accountant=PureAccountant(),
-        entropy=Entropy.seeded(3),
-    )
+    return open_ledger(epsilon, delta, neighbors, accountant=PureAccountant(), seed=3)
 
 
 def numeric(n_rows=3000, n_features=2):
@@ -62,13 +55,15 @@ def complete(
     assume_public=ASSUMED_BY_DEFAULT,
     n_bins=16,
     label_margin=None,
+    nominal=(),
+    counted=slice(None),
 ):
     table = read_table(X, schema=schema)
     resolved = Schema.coerce(schema).resolve(table.feature_names)
     return complete_schema(
         resolved,
         ColumnFacts.of(table),
-        RowHandle(LocalRows(RawRows(table=table, labels=np.asarray(y)))),
+        RowHandle(LocalRows(RawRows(table=table, labels=np.asarray(y), counted=counted))),
         task=task,
         assume_public=assume_public,
         n_bins=n_bins,
@@ -77,7 +72,18 @@ def complete(
         assumed_categories=table.categorical if "categories" in assume_public else {},
         label_margin=label_margin,
         row_epsilon=float(records.epsilon),
+        nominal=frozenset(nominal),
     )
+
+
+def categories_of(X, epsilon=Fraction(2), assume_public=()):
+    """Learn the categories of a frame, and nothing of its labels."""
+    known = {"label_bounds": (0, 1)}
+    records = ledger(epsilon=epsilon)
+    found = complete(X, np.zeros(len(X)), records, schema=known, assume_public=assume_public)
+    assert found.learned == ("categories",)
+    assert labels_of(records) == ["categories"]
+    return found.schema.categories
 
 
 def labels_of(records):
@@ -442,59 +448,35 @@ def test_the_type_of_learned_classes_does_not_tell_about_one_row(frequent, other
 def test_the_types_of_learned_categories_do_not_tell_about_one_row(frequent, others):
     """Neither do their types tell, nor their order, which depends on types in mixed lists."""
     X = pd.DataFrame({"code": [*frequent * 1500, *others]}).astype("category")
-    schema = {"label_bounds": (0, 1)}
-    completed = complete(
-        X, np.zeros(len(X)), ledger(epsilon=Fraction(2)), schema=schema, assume_public=()
-    )
-    assert repr(completed.schema.categories) == f"{{0: {frequent}}}"
+    assert repr(categories_of(X)) == f"{{0: {frequent}}}"
 
 
-def test_frequent_categories_are_learned_and_missing_cells_are_none():
-    X = nominal(extra=["z", *[None] * 500])
-    records = ledger(epsilon=Fraction(2))
-    schema = {"label_bounds": (0, 1)}
-    completed = complete(X, np.zeros(3000), records, schema=schema, assume_public=())
-    assert completed.schema.categories == {0: ("a", "b")}
-    assert completed.learned == ("categories",)
-    assert labels_of(records) == ["categories"]
-
-
-def test_fractions_stay_categories():
-    X = pd.DataFrame({"size": pd.Categorical([0.5, 1.0] * 1500)})
-    schema = {"label_bounds": (0, 1)}
-    completed = complete(
-        X, np.zeros(3000), ledger(epsilon=Fraction(2)), schema=schema, assume_public=()
-    )
-    assert repr(completed.schema.categories) == "{0: (0.5, 1)}"
+@pytest.mark.parametrize(
+    ("values", "epsilon", "expected"),
+    [
+        (["a", "b"] * 1250 + ["z"] + [None] * 500, 2, ("a", "b")),
+        ([0.5, 1.0] * 1500, 2, (0.5, 1)),
+        ([1.0, math.inf, 2.5] * 1000, math.inf, (1, 2.5)),
+        (["a", "b", "a"], 1, ()),
+    ],
+    ids=["frequent ones, not missing cells", "fractions", "no infinite numbers", "none passes"],
+)
+def test_frequent_categories_are_learned(values, epsilon, expected):
+    found = categories_of(pd.DataFrame({"x": pd.Categorical(values)}), epsilon)
+    assert repr(found) == f"{{0: {expected}}}"
 
 
 def test_what_the_type_lists_and_no_row_holds_is_not_learned():
     """Names of absent rows would otherwise come out by noise alone."""
     column = pd.Categorical(["a", "b"] * 1500, categories=["unused", "b", "a", "spare"])
-    schema = {"label_bounds": (0, 1)}
-    records = ledger(epsilon=math.inf)
-    completed = complete(pd.DataFrame({"job": column}), np.zeros(3000), records, schema=schema)
-    assert completed.schema.categories == {0: ("a", "b")}
-
-
-def test_infinite_numbers_are_no_categories():
-    X = pd.DataFrame({"size": pd.Categorical([1.0, math.inf, 2.5] * 1000)})
-    completed = complete(X, np.zeros(3000), ledger(epsilon=math.inf))
-    assert completed.schema.categories == {0: (1, 2.5)}
+    found = categories_of(pd.DataFrame({"job": column}), math.inf, ASSUMED_BY_DEFAULT)
+    assert found == {0: ("a", "b")}
 
 
 def test_lists_longer_than_the_codes_of_a_column_of_numbers():
     names = [f"person {number}" for number in range(70_000)]
     column = pd.Categorical([*names, *["zoe"] * 3000], categories=[*names, "zoe"])
-    X = pd.DataFrame({"name": column})
-    completed = complete(X, np.zeros(len(X)), ledger(epsilon=Fraction(2)))
-    assert completed.schema.categories == {0: ("zoe",)}
-
-
-def test_where_no_category_passes_there_is_none():
-    schema = {"label_bounds": (0, 1)}
-    completed = complete(nominal(3), np.zeros(3), ledger(), schema=schema, assume_public=())
-    assert completed.schema.categories == {0: ()}
+    assert categories_of(pd.DataFrame({"name": column}), 2, ASSUMED_BY_DEFAULT) == {0: ("zoe",)}
 
 
 @pytest.mark.parametrize("assumed", [(), ("classes",), ("column_types",), ("categories",)])
@@ -604,18 +586,10 @@ def test_categories_in_columns_of_numbers_are_learned():
     random = np.random.default_rng(0)
     codes = random.integers(0, 3, 2000).astype(float)
     codes[:5] = [-1, 0.5, np.nan, 7e9, np.inf]
-    table = read_table(np.column_stack([random.normal(size=2000), codes]))
-    records = ledger(Fraction(20))
+    X = np.column_stack([random.normal(size=2000), codes])
     with pytest.warns(UndeclaredWarning, match="categories"):
-        completed = complete_schema(
-            Schema(label_bounds=(0, 1)).resolve(table.feature_names),
-            ColumnFacts.of(table),
-            RowHandle(LocalRows(RawRows(table=table, labels=np.zeros(2000)))),
-            task="regression",
-            assume_public=ASSUMED_BY_DEFAULT,
-            n_bins=16,
-            ledger=records,
-            nominal=frozenset({1}),
+        completed = complete(
+            X, np.zeros(2000), ledger(Fraction(20)), schema={"label_bounds": (0, 1)}, nominal={1}
         )
     assert completed.schema.categories == {1: (0, 1, 2)}
     assert list(completed.schema.bounds) == [0]
@@ -623,22 +597,16 @@ def test_categories_in_columns_of_numbers_are_learned():
 
 
 def test_histograms_count_the_rows_they_are_told_to():
-    table = read_table(np.column_stack([np.zeros(3000), np.repeat([3.0, 4.0], 1500)]))
-    records = ledger(Fraction(20))
+    X = np.column_stack([np.zeros(3000), np.repeat([3.0, 4.0], 1500)])
+    known = {"label_bounds": (0, 1), "bounds": {0: (0, 1)}}
     with pytest.warns(UndeclaredWarning):
-        completed = complete_schema(
-            Schema(label_bounds=(0, 1), bounds={0: (0, 1)}).resolve(table.feature_names),
-            ColumnFacts.of(table),
-            RowHandle(
-                LocalRows(
-                    RawRows(table=table, labels=np.zeros(3000), counted=np.arange(1501)),
-                )
-            ),
-            task="regression",
-            assume_public=ASSUMED_BY_DEFAULT,
-            n_bins=16,
-            ledger=records,
-            nominal=frozenset({1}),
+        completed = complete(
+            X,
+            np.zeros(3000),
+            ledger(Fraction(20)),
+            schema=known,
+            nominal={1},
+            counted=np.arange(1501),
         )
     assert completed.schema.categories == {1: (3,)}
 

@@ -12,9 +12,7 @@ import pytest
 from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
-from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.rows.cell_counts import RANGE_CELLS
 from dpboost.training.label_range import (
@@ -25,19 +23,13 @@ from dpboost.training.label_range import (
     release_label_range,
     release_row_count,
 )
+from tests.unit import ledgers
 
 DELTA = Fraction(1, 10**6)
 
 
 def open_ledger(seed=0, **options):
-    usual = {
-        "epsilon": Fraction(1),
-        "delta": Fraction(0),
-        "neighbors": Neighbors.ADD_REMOVE,
-        "accountant": PureAccountant(),
-        "entropy": Entropy.seeded(seed),
-    }
-    return Ledger(**{**usual, **options})
+    return ledgers.open_ledger(**{"epsilon": Fraction(1), "seed": seed, **options})
 
 
 def looked(ledger, values, low, high, budget=Fraction(1, 10)):

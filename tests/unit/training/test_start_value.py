@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
 from dpboost.losses import LogisticLoss, LogLinkLoss, OneVsRestLoss, SoftmaxLoss, SquaredLoss
-from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle, store_of
-from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows import raw_rows
 from dpboost.rows.raw_rows import ROW_UNITS, ClassSizes, EncodedRows, MeanAndRows, RowCount
 from dpboost.rows.row_attributes import WEIGHT_ONE, RowExtras, Weighting
 from dpboost.training.loss_choice import LEAST_ROWS, SeenRows, release_class_sizes, release_start
+from tests.unit.ledgers import open_ledger
 from tests.unit.linked import linked
 
 LOSS = SquaredLoss.from_label_bounds(10.0, 20.0)
 
 
-def ledger(epsilon=math.inf, delta=0, neighbors=Neighbors.ADD_REMOVE, seed=3):
-    return Ledger(
-        epsilon=epsilon,
-        delta=delta,
-        neighbors=neighbors,
-        accountant=GDPAccountant() if delta else PureAccountant(),
-        entropy=Entropy.seeded(seed),
-    )
+ledger = partial(open_ledger, seed=3)
 
 
 def source(labels, present=None, sample_weight=None):
@@ -45,27 +37,30 @@ def source(labels, present=None, sample_weight=None):
     return RowHandle(LocalRows(rows))
 
 
-def release(loss, labels, records=None, present=None, budget=None):
+def release(loss, labels, records=None, present=None, weights=None, budget=None, **options):
     records = records or ledger()
     budget = records.capacity if budget is None else budget
+    rows = source(labels, present, weights)
+    weighting = None if weights is None else Weighting(max_weight=1.0)
     with records.sequential("preparation"):
-        started, seen = release_start(loss, source(labels, present), budget=budget, ledger=records)
-    return started, seen.n_rows
+        return release_start(
+            loss, rows, budget=budget, ledger=records, weighting=weighting, **options
+        )
 
 
 def test_without_noise_the_start_is_the_mean():
     y = np.random.default_rng(0).uniform(10, 20, 500) ** 1.02
     y = np.clip(y, 10, 20)
-    started, n_rows = release(LOSS, LOSS.encode_labels(y))
-    assert n_rows == 500
+    started, seen = release(LOSS, LOSS.encode_labels(y))
+    assert seen.n_rows == 500
     assert started.start == pytest.approx(y.mean(), abs=1e-4)
     assert LOSS.start == 15
 
 
 def test_without_noise_the_start_is_the_log_odds():
     labels = (np.arange(400) % 4 == 0).astype(np.int64)
-    started, n_rows = release(LogisticLoss(), labels)
-    assert n_rows == 400
+    started, seen = release(LogisticLoss(), labels)
+    assert seen.n_rows == 400
     assert started.start == pytest.approx(math.log(1 / 3), abs=1e-5)
 
 
@@ -78,14 +73,14 @@ def test_a_class_that_is_alone_has_a_start_of_bounded_size(label, share):
 def test_rows_that_take_no_part_are_not_seen():
     labels = LOSS.encode_labels(np.array([10.0, 12.0, 20.0, 14.0] * 50))
     present = np.arange(200) % 2 == 1
-    started, n_rows = release(LOSS, labels, present=present)
-    assert n_rows == 100
+    started, seen = release(LOSS, labels, present=present)
+    assert seen.n_rows == 100
     assert started.start == pytest.approx(13, abs=1e-4)
 
 
 def test_few_rows_pull_the_start_to_the_middle():
-    started, n_rows = release(LOSS, LOSS.encode_labels(np.array([20.0])))
-    assert n_rows == 1
+    started, seen = release(LOSS, LOSS.encode_labels(np.array([20.0])))
+    assert seen.n_rows == 1
     assert started.start == pytest.approx(15 + 5 / LEAST_ROWS, abs=1e-4)
 
 
@@ -110,7 +105,7 @@ def test_one_vector_is_booked_with_the_bound_of_its_relation(neighbors, delta):
 def test_noise_is_drawn_around_the_truth(delta):
     y = np.full(20_000, 18.0)
     found = [release(LOSS, LOSS.encode_labels(y), ledger(1.0, delta, seed=s)) for s in range(20)]
-    starts, counts = np.array([(loss.start, n_rows) for loss, n_rows in found]).T
+    starts, counts = np.array([(loss.start, seen.n_rows) for loss, seen in found]).T
     assert min(len(set(counts)), len(set(starts))) > 15
     assert abs(counts - 20_000).max() < 200
     assert abs(starts - 18).max() < 0.1
@@ -118,7 +113,9 @@ def test_noise_is_drawn_around_the_truth(delta):
 
 def test_a_row_count_is_at_least_one():
     counts = [
-        release(LOSS, LOSS.encode_labels(np.array([15.0])), ledger(Fraction(1, 20), seed=s))[1]
+        release(LOSS, LOSS.encode_labels(np.array([15.0])), ledger(Fraction(1, 20), seed=s))[
+            1
+        ].n_rows
         for s in range(20)
     ]
     assert min(counts) == 1
@@ -129,32 +126,16 @@ def test_a_weighted_start_is_the_weighted_mean():
     random = np.random.default_rng(2)
     y, weights = random.uniform(10, 20, 3000), random.uniform(0, 1, 3000)
     units = np.rint(weights * WEIGHT_ONE).astype(np.int32)
-    records = ledger()
-    with records.sequential("preparation"):
-        started, seen = release_start(
-            LOSS,
-            source(LOSS.encode_labels(y), sample_weight=units / WEIGHT_ONE),
-            budget=records.capacity,
-            ledger=records,
-            weighting=Weighting(max_weight=1.0),
-        )
+    started, seen = release(LOSS, LOSS.encode_labels(y), weights=units / WEIGHT_ONE)
     assert started.start == pytest.approx(np.average(y, weights=weights), abs=1e-3)
     assert seen.n_rows == pytest.approx(weights.sum(), rel=1e-4)
 
 
 @pytest.mark.parametrize("make", [SoftmaxLoss, OneVsRestLoss])
 def test_weighted_shares_of_classes(make):
-    labels, records = np.repeat([0, 1, 2], 100), ledger()
+    labels = np.repeat([0, 1, 2], 100)
     units = np.repeat([WEIGHT_ONE, WEIGHT_ONE // 2, WEIGHT_ONE // 4], 100).astype(np.int32)
-    loss = make(n_outputs=3)
-    with records.sequential("preparation"):
-        started, seen = release_start(
-            loss,
-            source(labels, sample_weight=units / WEIGHT_ONE),
-            budget=records.capacity,
-            ledger=records,
-            weighting=Weighting(max_weight=1.0),
-        )
+    started, seen = release(make(n_outputs=3), labels, weights=units / WEIGHT_ONE)
     assert seen.n_rows == 175
     raw = np.array([started.start_units]) * started.unit
     np.testing.assert_allclose(linked(started, raw)[0], np.array([4, 2, 1]) / 7, rtol=1e-4)
@@ -163,14 +144,7 @@ def test_weighted_shares_of_classes(make):
 def test_a_fixed_start_counts_rows_only():
     records = ledger(epsilon=1.0)
     loss = LogLinkLoss.poisson(0.0, 9.0)
-    with records.sequential("preparation"):
-        started, seen = release_start(
-            loss,
-            source(loss.encode_labels(np.ones(5000))),
-            budget=records.capacity,
-            ledger=records,
-            fixed=True,
-        )
+    started, seen = release(loss, loss.encode_labels(np.ones(5000)), records, fixed=True)
     assert started is loss
     assert seen.n_rows == pytest.approx(5000, abs=30)
     assert [entry.bound.constant for entry in records.entries] == [ROW_UNITS]
@@ -197,17 +171,8 @@ def test_class_sizes_are_released_beside_the_rows_of_no_class():
 def test_rows_of_no_class_are_counted_as_ones_in_the_same_release(loss, weighted, fixed):
     records, labels = ledger(), np.repeat([0, 1], [30, 70])
     weights = np.full(100, 0.5) if weighted else None
-    position = source(labels, np.arange(100) % 10 != 0, weights)
-    with records.sequential("preparation"):
-        _, seen = release_start(
-            loss,
-            position,
-            budget=records.capacity,
-            ledger=records,
-            weighting=Weighting(max_weight=1.0) if weighted else None,
-            fixed=fixed,
-            classes=True,
-        )
+    present = np.arange(100) % 10 != 0
+    _, seen = release(loss, labels, records, present, weights, fixed=fixed, classes=True)
     part = 0.5 if weighted else 1
     assert (seen.n_rows, seen.others) == (90 * part, 10)
     expected = (27 * part, 63 * part, 0.0)
@@ -222,10 +187,7 @@ def test_deviations_are_those_of_the_noise(loss, delta):
     labels, found = np.repeat([0, 1], 2000), []
     for seed in range(150):
         records = ledger(1.0, delta, seed=seed)
-        with records.sequential("preparation"):
-            _, seen = release_start(
-                loss, source(labels), budget=records.capacity / 10, ledger=records, classes=True
-            )
+        _, seen = release(loss, labels, records, budget=records.capacity / 10, classes=True)
         found.append((*seen.sizes, seen.others))
     spread = np.std(found, axis=0)
     np.testing.assert_allclose(spread, (*seen.noise_stddevs, seen.noise_stddev), rtol=0.3)
@@ -281,20 +243,11 @@ def test_a_cautious_start_is_pulled_to_the_middle_by_its_noise(loss):
         starts = []
         for seed in range(30):
             records = ledger(Fraction(1, 100), seed=seed)
-            with records.sequential("preparation"):
-                started, _ = release_start(
-                    loss,
-                    source(np.repeat(end, 20)),
-                    budget=records.capacity,
-                    ledger=records,
-                    cautious=cautious,
-                )
+            started, _ = release(loss, np.repeat(end, 20), records, cautious=cautious)
             values = np.atleast_1d(np.asarray(started.start_units)) * started.unit
             starts.append(np.abs(values - values.mean() if len(values) > 1 else values - middle))
         far.append(np.mean([one.max() for one in starts]))
     assert far[1] < 0.5 * far[0]
-    exact, _ = release_start(
-        loss, source(np.repeat(end, 900)), budget=math.inf, ledger=ledger(), cautious=True
-    )
-    plain, _ = release_start(loss, source(np.repeat(end, 900)), budget=math.inf, ledger=ledger())
+    exact, _ = release(loss, np.repeat(end, 900), cautious=True)
+    plain, _ = release(loss, np.repeat(end, 900))
     assert exact.start_units == plain.start_units
