@@ -12,6 +12,7 @@ import re
 import shutil
 from pathlib import Path
 
+import lightgbm
 import numpy as np
 import pytest
 
@@ -126,12 +127,17 @@ def test_three_commands_lead_to_model_scores_and_certificate(
     monkeypatch.chdir(tmp_path)
     table(name, Path("data.csv"))
     assert main(["schema", "data.csv", "-o", "dictionary.csv"]) == 0
+    text = Path("dictionary.csv").read_text()
     if name == "telco_churn":
-        text = Path("dictionary.csv").read_text()
         Path("dictionary.csv").write_text(filled_in(text))
     fit_it = ["fit", "data.csv", "--schema", "dictionary.csv", *more, "--epsilon", "4"]
     fit_it += ["--holdout", "0.3", "--scores", "scores.json", "-o", "model.txt"]
     assert main(fit_it) == 0
+    # An identifier is no feature, and every other column is one.
+    assert re.search(r"^(ID|customerID),\w+,,,,ignore,", text, re.MULTILINE)
+    columns = {line.split(",")[0] for line in text.splitlines() if ",ignore," not in line}
+    found = set(lightgbm.Booster(model_file="model.txt").feature_name())
+    assert found == {c for c in columns if not c.startswith(("#", "name", "Churn", "class"))}
     printed = capsys.readouterr().out
     assert "rows held out of the fit:" in printed
     assert float(re.search(r"^  auc\s+([0-9.]+)", printed, re.MULTILINE)[1]) > 0.65

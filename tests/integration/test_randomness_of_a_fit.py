@@ -64,21 +64,15 @@ def test_forked_children_differ_from_their_parent_and_each_other():
     assert len(texts) == 4
 
 
-def test_a_noise_seed_says_that_the_model_is_not_private():
+@pytest.mark.parametrize("option", [{"noise_seed": 0}, {"epsilon": math.inf}], ids=str)
+def test_what_is_not_private_says_so(option):
     X, y = rows(100)
-    with pytest.warns(NotPrivateWarning, match="noise_seed"):
-        model = DPBoostRegressor(schema=SCHEMA, n_estimators=2, noise_seed=0).fit(X, y)
-    assert model.privacy_report_.private is False
-    assert model.booster_.privacy_report.private is False
+    with pytest.warns(NotPrivateWarning, match=next(iter(option))):
+        model = DPBoostRegressor(schema=SCHEMA, n_estimators=2, **option).fit(X, y)
+    for report in (model.privacy_report_, model.booster_.privacy_report):
+        assert report.private is False
+        assert report.epsilon == option.get("epsilon", 1)
     assert "no privacy guarantee" in str(model.privacy_report_).lower()
-
-
-def test_infinite_epsilon_says_that_the_model_is_not_private():
-    X, y = rows(100)
-    with pytest.warns(NotPrivateWarning, match="epsilon"):
-        model = DPBoostRegressor(schema=SCHEMA, n_estimators=2, epsilon=float("inf")).fit(X, y)
-    assert model.privacy_report_.private is False
-    assert model.booster_.privacy_report.epsilon == math.inf
 
 
 def test_a_private_model_says_so_and_gives_no_warning(recwarn):

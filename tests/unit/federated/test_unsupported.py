@@ -33,10 +33,9 @@ def test_whatever_one_table_takes_is_taken_or_refused_with_a_reason(local, over_
     assert not set(UNSUPPORTED) & there
 
 
-@pytest.mark.parametrize("name", sorted(UNSUPPORTED))
-def test_the_page_says_why(name):
-    lines = PAGE.read_text("utf-8").splitlines()
-    assert any(line.startswith("|") and f"`{name}" in line for line in lines)
+def test_the_page_says_why():
+    rows = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
+    assert [name for name in UNSUPPORTED if not any(f"`{name}" in row for row in rows)] == []
 
 
 def test_none_asks_for_nothing():

@@ -141,10 +141,9 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("kernel", SECRET_KERNELS)
-def test_planted_imports_are_found(spelling, kernel):
-    assert violations(spelling.format(kernel=kernel), "dpboost.trees.planted")
+def test_planted_imports_are_found():
+    planted = [each.format(kernel=kernel) for each in SPELLINGS for kernel in SECRET_KERNELS]
+    assert [each for each in planted if not violations(each, "dpboost.trees.planted")] == []
 
 
 @pytest.mark.parametrize(

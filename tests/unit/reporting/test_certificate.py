@@ -325,13 +325,18 @@ def test_the_page_says_what_was_audited(model):
     assert "machine-checked.md of the same folder" in text
 
 
+DECLARED = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+
+
+def declared_table():
+    X = np.random.default_rng(0).uniform(size=(600, 2))
+    return X, (X[:, 0] > 0.5).astype(int)
+
+
 def test_a_model_in_a_budget_has_a_guarantee_of_its_own_and_names_its_scores():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(600, 2))
-    y = (X[:, 0] > 0.5).astype(int)
-    known = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    X, y = declared_table()
     budget = dpboost.Budget(epsilon=2, delta=1e-6)
-    model = dpboost.DPBoostClassifier(schema=known, n_estimators=3, verbosity=-1)
+    model = dpboost.DPBoostClassifier(schema=DECLARED, n_estimators=3, verbosity=-1)
     model.fit(X, y, budget=budget, fraction=0.5)
     report = model.privacy_report_
     epsilon, delta = report.own
@@ -348,17 +353,14 @@ def test_a_model_in_a_budget_has_a_guarantee_of_its_own_and_names_its_scores():
     whole = report.certificate(model=model, budget=budget)
     assert "evaluate, 2 times" in whole["utility_and_bias"]
     assert valid(whole, schema())
-    alone = dpboost.DPBoostClassifier(schema=known, n_estimators=3, verbosity=-1).fit(X, y)
+    alone = dpboost.DPBoostClassifier(schema=DECLARED, n_estimators=3, verbosity=-1).fit(X, y)
     assert alone.privacy_report_.own == alone.privacy_report_.total
     assert "no budget" in alone.privacy_report_.certificate()["utility_and_bias"]
 
 
 def test_a_budget_of_gaussian_noise_has_the_bounds_of_its_mu():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(600, 2))
-    y = (X[:, 0] > 0.5).astype(int)
-    known = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
-    model = dpboost.DPBoostClassifier(schema=known, n_estimators=3, verbosity=-1)
+    X, y = declared_table()
+    model = dpboost.DPBoostClassifier(schema=DECLARED, n_estimators=3, verbosity=-1)
     budget = dpboost.Budget(epsilon=3, delta=1e-6)
     model.fit(X, y, budget=budget, fraction=0.5)
     found = model.privacy_report_.certificate(model=model)["meaning_of_the_budget"]
@@ -380,11 +382,8 @@ def test_a_budget_of_gaussian_noise_has_the_bounds_of_its_mu():
 
 
 def test_scores_outside_the_budget_are_added_up():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(600, 2))
-    y = (X[:, 0] > 0.5).astype(int)
-    known = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
-    model = dpboost.DPBoostClassifier(schema=known, n_estimators=3, verbosity=-1).fit(X, y)
+    X, y = declared_table()
+    model = dpboost.DPBoostClassifier(schema=DECLARED, n_estimators=3, verbosity=-1).fit(X, y)
     scores = []
     for epsilon in (0.5, 1.5):
         own = dpboost.Budget(epsilon=epsilon, delta=0)

@@ -249,6 +249,15 @@ class Restarting:
                 self.n_killed += 1
 
 
+def lost_at(step, folder, hub=None, **more):
+    """Run a session in which party 1 is lost at a step, and return its terms."""
+    agreed = terms(**more)
+    links = {1: lambda own, index: Losing(own, index, ("words", step))}
+    with pytest.raises(PartyLostError):
+        run(agreed, parties_of(agreed, GIVEN, folder=folder), links, hub=hub)
+    return agreed
+
+
 @pytest.mark.parametrize("dropouts", [0, 1])
 def test_a_party_that_is_killed_again_and_again_ends_in_the_same_model(tmp_path, dropouts):
     n_parties = 3 + dropouts
@@ -271,13 +280,9 @@ def test_a_party_that_is_killed_again_and_again_ends_in_the_same_model(tmp_path,
 
 
 def test_a_coordinator_that_is_started_again_goes_on(tmp_path):
-    agreed = terms(noise_seed=5)
-    expected = texts(run(agreed, parties_of(agreed, GIVEN)))
     hub = Hub(tmp_path / "log")
-    links = {1: lambda own, index: Losing(own, index, ("words", 3))}
-    folders = parties_of(agreed, GIVEN, folder=tmp_path)
-    with pytest.raises(PartyLostError):
-        run(agreed, folders, links, hub=hub)
+    agreed = lost_at(3, tmp_path, hub, noise_seed=5)
+    expected = texts(run(agreed, parties_of(agreed, GIVEN)))
     again = Hub(tmp_path / "log")
     assert again.n_replies == hub.n_replies == 3
     found = run(agreed, parties_of(agreed, GIVEN, folder=tmp_path), hub=again)
@@ -301,10 +306,7 @@ def test_a_session_that_is_over_says_what_it_said_and_sends_nothing(tmp_path):
 
 def test_other_rows_do_not_go_on(tmp_path):
     """A party that is killed and started again with other rows goes no further."""
-    agreed = terms()
-    links = {1: lambda hub, index: Losing(hub, index, ("words", 3))}
-    with pytest.raises(PartyLostError):
-        run(agreed, parties_of(agreed, GIVEN, folder=tmp_path), links)
+    agreed = lost_at(3, tmp_path)
     X, y = GIVEN[1]
     for rows in ((X + 1e-6, y), (X, 1 - y), (X[::-1].copy(), y), (X[:-1], y[:-1])):
         party = Party(1, *rows, agreement=agreed, folder=tmp_path / "1")
@@ -313,10 +315,7 @@ def test_other_rows_do_not_go_on(tmp_path):
 
 
 def test_another_build_does_not_go_on(tmp_path, monkeypatch):
-    agreed = terms()
-    links = {1: lambda hub, index: Losing(hub, index, ("words", 3))}
-    with pytest.raises(PartyLostError):
-        run(agreed, parties_of(agreed, GIVEN, folder=tmp_path), links)
+    agreed = lost_at(3, tmp_path)
     monkeypatch.setattr("dpboost.federated.party.party.build_hash", lambda: "another")
     party = Party(1, *GIVEN[1], agreement=agreed, folder=tmp_path / "1")
     with pytest.raises(InvalidParameterError, match=r"build .* charges\.txt says what was charged"):
@@ -324,11 +323,7 @@ def test_another_build_does_not_go_on(tmp_path, monkeypatch):
 
 
 def test_a_party_whose_folder_is_lost_stays_lost(tmp_path):
-    agreed = terms()
-    hub = Hub(tmp_path / "log")
-    links = {1: lambda own, index: Losing(own, index, ("words", 2))}
-    with pytest.raises(PartyLostError):
-        run(agreed, parties_of(agreed, GIVEN, folder=tmp_path), links, hub=hub)
+    agreed = lost_at(2, tmp_path, Hub(tmp_path / "log"))
     shutil.rmtree(tmp_path / "1")
     with pytest.raises(PartyRefusedError, match="another key of party 1"):
         run(
@@ -341,10 +336,7 @@ def test_a_party_whose_folder_is_lost_stays_lost(tmp_path):
 
 def test_an_old_roster_is_not_taken_by_a_party_that_has_begun(tmp_path):
     """A replay of keys makes a party forget nothing: it keeps the first roster on its disk."""
-    agreed = terms()
-    links = {1: lambda hub, index: Losing(hub, index, ("words", 2))}
-    with pytest.raises(PartyLostError):
-        run(agreed, parties_of(agreed, GIVEN, folder=tmp_path), links)
+    agreed = lost_at(2, tmp_path)
     posted = []
 
     class Another:
