@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.threads import Threads
+from dpboost.data.sparse import SparseBins
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_node_rows import ClassRows
@@ -17,7 +18,9 @@ from dpboost.rows.gradient_statistics import NodeStatistics
 from dpboost.rows.node_rows import NodeRows
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.growing_tree import Splits
+from dpboost.trees.random_partition import PartitionGrid
 from dpboost.trees.split_candidates import CATEGORY, MULTIWAY, THRESHOLD, Candidates
+from dpboost.trees.tree import Tree
 from tests.unit import ledgers
 
 N_BINS = (4, 3, 2)
@@ -140,3 +143,36 @@ def splits():
         )
 
     return build
+
+
+@pytest.fixture
+def partitions():
+    """Random partitions of three depths, and one by category."""
+    grid = PartitionGrid(n_bins=np.array([9, 12], np.int32), is_nominal=np.array([0, 1], np.uint8))
+    public = np.random.default_rng(3)
+    both = np.array([1, 0], np.int32)
+    return [*(grid.random(both, depth, public) for depth in (0, 1, 5)), grid.by_category(1)]
+
+
+def leaves_below(partition, child):
+    if child < 0:
+        return [~child]
+    sides = (partition.left[child], partition.right[child])
+    return [leaf for side in sides for leaf in leaves_below(partition, int(side))]
+
+
+def tree_of(partition, leaf_value, **more):
+    """Give the leaves of a partition values."""
+    nodes = {name: getattr(partition, name) for name in ("feature", "left_bins", "left", "right")}
+    return Tree(**nodes, leaf_value=leaf_value, **more)
+
+
+def sparse_bins(bins, fill):
+    held = [np.flatnonzero(column != own) for column, own in zip(bins, fill, strict=True)]
+    return SparseBins(
+        n_rows=bins.shape[1],
+        column_start=np.concatenate(([0], np.cumsum([len(rows) for rows in held]))).astype(np.intp),
+        rows=np.concatenate(held).astype(np.int32),
+        bins=np.concatenate([c[r] for c, r in zip(bins, held, strict=True)]).astype(np.uint8),
+        fill=np.asarray(fill, dtype=np.uint8),
+    )

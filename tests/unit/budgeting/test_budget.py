@@ -5,7 +5,6 @@ import json
 import multiprocessing
 import os
 import pickle
-import sqlite3
 import threading
 import warnings
 from dataclasses import replace
@@ -32,6 +31,7 @@ from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccoun
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts
 from tests.permissions import owner_alone
+from tests.unit.budgeting.test_budget_records import change
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -606,12 +606,6 @@ def test_files_of_something_else_are_refused(tmp_path, break_file) -> None:
     break_file(path)
     with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load"):
         Budget.load(path)
-
-
-def change(path: object, statement: str, *values: object) -> None:
-    with sqlite3.connect(path) as database:
-        database.execute(statement, values)
-    database.close()
 
 
 # -- parts of the rows -------------------------------------------------------------------------

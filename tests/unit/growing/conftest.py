@@ -6,6 +6,7 @@ from tests.unit.binned_table import (  # noqa: F401
     class_statistics,
     layout,
     open_ledger,
+    partitions,
     rows,
     splits,
     statistics,

@@ -13,6 +13,7 @@ from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.trees.leaf_index import leaf_index
 from dpboost.trees.random_partition import PartitionGrid
 from dpboost.trees.tree import LeafNoise, Tree
+from tests.unit.binned_table import tree_of
 
 BINNER = Binner(
     features=[
@@ -31,12 +32,9 @@ ROWS = np.stack(np.meshgrid(*AXES, indexing="ij")).reshape(4, -1).astype(np.uint
 def tree(rng, features):
     partition = GRID.random(np.array(features, np.int32), 4, rng)
     n = partition.n_leaves
-    return Tree(
-        feature=partition.feature,
-        left_bins=partition.left_bins,
-        left=partition.left,
-        right=partition.right,
-        leaf_value=rng.integers(-1000, 1000, n),
+    return tree_of(
+        partition,
+        rng.integers(-1000, 1000, n),
         leaf_count=rng.integers(0, 200, n),
         noise=LeafNoise(
             gradient_stddev=1.0,

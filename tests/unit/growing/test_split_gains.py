@@ -7,6 +7,7 @@ import pytest
 
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf, split_gains, value_gains
 from dpboost.trees.random_partition import PartitionGrid
+from tests.unit.binned_table import leaves_below
 
 LEAF = ShrunkenLeaf(reg_lambda=10.0, prior=0.3)
 
@@ -14,20 +15,6 @@ LEAF = ShrunkenLeaf(reg_lambda=10.0, prior=0.3)
 @pytest.fixture
 def grid():
     return PartitionGrid(n_bins=np.array([9, 12], np.int32), is_nominal=np.array([0, 1], np.uint8))
-
-
-@pytest.fixture
-def partitions(grid):
-    public = np.random.default_rng(3)
-    both = np.array([1, 0], np.int32)
-    return [*(grid.random(both, depth, public) for depth in (0, 1, 5)), grid.by_category(1)]
-
-
-def leaves_below(partition, child):
-    if child < 0:
-        return [~child]
-    sides = (partition.left[child], partition.right[child])
-    return [leaf for side in sides for leaf in leaves_below(partition, int(side))]
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

@@ -18,6 +18,7 @@ from dpboost.trees.gain import GradientGain
 from dpboost.trees.leaf_index import leaf_index
 from dpboost.trees.random_partition import PartitionGrid
 from dpboost.trees.tree import Tree, threshold_sets
+from tests.unit.binned_table import tree_of
 from tests.unit.ledgers import open_ledger
 
 N_ROWS = 400
@@ -109,13 +110,7 @@ def grow(rows, taken, partition):
     """Give every leaf of a partition that was asked about a value; return the tree."""
     values = np.arange(partition.n_leaves, dtype=np.int64)[np.newaxis] * 5000
     taken.add(values)
-    tree = Tree(
-        feature=partition.feature,
-        left_bins=partition.left_bins,
-        left=partition.left,
-        right=partition.right,
-        leaf_value=values[0],
-    )
+    tree = tree_of(partition, values[0])
     rows.append((tree,))
     return tree
 

@@ -19,8 +19,8 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.lightgbm import Booster, ModelTextError, model_text
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.reporting.privacy_report import PrivacyReport
-from dpboost.trees.tree import Tree
 from tests.unit.ledgers import open_ledger
+from tests.unit.lightgbm.model_text.test_model_check import chain_text
 
 
 @pytest.fixture(scope="module")
@@ -350,18 +350,7 @@ def test_numbers_are_predicted_as_before(tools, tmp_path):
 
 @pytest.mark.parametrize("depth", [2000, 4000])
 def test_trees_too_deep_for_python_are_named(depth, tools):
-    nodes = np.arange(depth, dtype=np.int32)
-    chain = Tree(
-        feature=nodes % 2,
-        left_bins=np.tile(np.array([1, 0, 0, 0], dtype=np.uint64), (depth, 1)),
-        left=~nodes,
-        right=np.append(nodes[1:], ~np.int32(depth)),
-        leaf_value=np.ones(depth + 1, dtype=np.int64),
-        leaf_count=None,
-    )
-    bins = tools.Bins([{"edges": [0.5, 1.5]}, {"edges": [1.0]}])
-    text = model_text(tools.ensemble(0, binner=bins, trees=(chain,), unit=1.0))
-    booster = Booster(model_str=text)
+    booster = Booster(model_str=chain_text(tools, depth))
     if sys.version_info < (3, 12):  # later ones have another limit for JSON
         with pytest.raises(InvalidParameterError, match=r"dump_model .*too many levels"):
             booster.dump_model()

@@ -5,30 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from dpboost.data.sparse import SparseBins
 from dpboost.growing.selectors import PrivateArgmax
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.rows.boosting_queries import NodeTotals
 from dpboost.rows.node_rows import whole_rows
 from dpboost.trees.gain import GradientGain
+from tests.unit.binned_table import sparse_bins
 
 ONE = 65536
 
 
 def criterion():
     return GradientGain(hessian=0.25, reg_lambda=0.1, gradient_limit=ONE)
-
-
-def sparse(bins, fill):
-    held = [np.flatnonzero(column != own) for column, own in zip(bins, fill, strict=True)]
-    return SparseBins(
-        n_rows=bins.shape[1],
-        column_start=np.concatenate(([0], np.cumsum([len(rows) for rows in held]))).astype(np.intp),
-        rows=np.concatenate(held).astype(np.int32),
-        bins=np.concatenate([c[r] for c, r in zip(bins, held, strict=True)]).astype(np.uint8),
-        fill=np.asarray(fill, dtype=np.uint8),
-    )
 
 
 @pytest.fixture
@@ -72,7 +61,7 @@ def test_scores_of_every_level_are_those_of_dense_bins(rows, statistics, open_le
     dense = [value.ravel() for value in seen]
     seen.clear()
     found = grown(
-        statistics(sparse(bins, fill), gradients, kept, kind=whole_rows), open_ledger(), 4
+        statistics(sparse_bins(bins, fill), gradients, kept, kind=whole_rows), open_ledger(), 4
     )
     assert found == expected
     np.testing.assert_array_equal(
@@ -85,7 +74,7 @@ def test_leaves_are_those_of_dense_bins(rows, statistics):
     fill = (0, 0, 0)
     data = [
         statistics(bins, gradients, kept),
-        statistics(sparse(bins, fill), gradients, kept, kind=whole_rows),
+        statistics(sparse_bins(bins, fill), gradients, kept, kind=whole_rows),
     ]
     for one in data:
         one.split(np.array([1], np.int32), np.array([2], np.uint8))

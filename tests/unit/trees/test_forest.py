@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import dpboost.trees.forest as forest_module
-from dpboost.data.sparse import SparseBins
 from dpboost.trees.forest import Forest
 from dpboost.trees.tree import SET_WORDS, Tree, threshold_sets
+from tests.unit.binned_table import sparse_bins
 
 IS_CATEGORICAL = np.array([False, True])
 
@@ -101,17 +101,6 @@ def test_a_forest_may_be_empty(n_trees):
     assert len(scores_of(forest, table(0))) == 0
 
 
-def sparse(bins):
-    held = [np.flatnonzero(column) for column in bins]
-    return SparseBins(
-        n_rows=bins.shape[1],
-        column_start=np.concatenate(([0], np.cumsum([len(rows) for rows in held]))).astype(np.intp),
-        rows=np.concatenate(held).astype(np.int32),
-        bins=np.concatenate([c[r] for c, r in zip(bins, held, strict=True)]),
-        fill=np.zeros(len(bins), dtype=np.uint8),
-    )
-
-
 @pytest.mark.parametrize("at_once", [1, 60 * 5, 1 << 26])
 def test_sparse_bins_get_the_same_scores_in_blocks_of_trees(at_once, monkeypatch):
     monkeypatch.setattr(forest_module, "_BINS_AT_ONCE", at_once)
@@ -125,9 +114,11 @@ def test_sparse_bins_get_the_same_scores_in_blocks_of_trees(at_once, monkeypatch
     rows = np.arange(1, 60, 2, dtype=np.int32)
     for options in ({}, {"first": first}, {"rows": rows, "first": first}, {"last_tree": 11}):
         expected = scores_of(forest, bins, **options)
-        assert np.array_equal(scores_of(forest, sparse(bins), **options), expected)
+        assert np.array_equal(
+            scores_of(forest, sparse_bins(bins, np.zeros(len(bins))), **options), expected
+        )
     nobody = np.empty(0, dtype=np.int32)
-    assert not scores_of(forest, sparse(bins), rows=nobody).any()
+    assert not scores_of(forest, sparse_bins(bins, np.zeros(len(bins))), rows=nobody).any()
 
 
 def test_outputs_that_share_their_trees_share_the_walk():

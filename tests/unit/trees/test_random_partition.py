@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpboost.trees.random_partition import ORDERED_CATEGORIES, PartitionGrid
-from dpboost.trees.tree import Tree
+from tests.unit.binned_table import tree_of
 
 N_BINS = (4, 3, 6, 70)
 NOMINAL = (0, 2, 1, 1)
@@ -21,13 +21,7 @@ def grid():
 
 def leaf_of(partition, bins):
     """Walk the nodes with a mapping from feature to bin."""
-    sets = Tree(
-        feature=partition.feature,
-        left_bins=partition.left_bins,
-        left=partition.left,
-        right=partition.right,
-        leaf_value=np.zeros(partition.n_leaves, np.int64),
-    ).sets()
+    sets = tree_of(partition, np.zeros(partition.n_leaves, np.int64)).sets()
     node = 0 if sets else ~0
     while node >= 0:
         goes_left = sets[node] >> bins[int(partition.feature[node])] & 1

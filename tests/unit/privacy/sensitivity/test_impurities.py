@@ -13,23 +13,11 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, UNITS_PER_ROW, Impurity
+from tests.unit.privacy.sensitivity.test_constants import check
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
 EACH = pytest.mark.parametrize("measure", list(Impurity))
 RELATIONS = pytest.mark.parametrize("neighbors", [ADD, REPLACE])
-
-
-def assert_tight(constant, truth):
-    assert constant >= truth * (1 - 1e-12), "one row can do more"
-    assert truth >= 0.95 * constant, "one row cannot do nearly as much"
-
-
-def check(constant, truth):
-    """The constant is tight, and a change of 10 % in either direction would be noticed."""
-    assert_tight(constant, truth)
-    for mutated in (0.9 * constant, 1.1 * constant):
-        with pytest.raises(AssertionError):
-            assert_tight(mutated, truth)
 
 
 def assert_interval_of_a_row(bound, neighbors):
