@@ -1,7 +1,5 @@
 """Disks that are full, for the tests."""
 
-from __future__ import annotations
-
 import errno
 import os
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ zero: the split with the best floored score (ties to the lowest feature, then bi
 -S / (c n + lambda) clipped and rounded to the leaf grid, scores in integer units.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Bins of any table in one dense matrix, for comparisons."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpboost.data.sparse import dense_columns

@@ -1,7 +1,5 @@
 """Tries new examples for a while: ``python -m tests.fuzz --minutes 30``."""
 
-from __future__ import annotations
-
 import argparse
 import secrets
 import subprocess

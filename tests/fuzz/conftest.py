@@ -3,8 +3,6 @@
 `python -m tests.fuzz --minutes N` runs the tests of this folder with new examples for N minutes.
 """
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, settings
 
 # Failures are to be seen again from the printed blob or seed alone: nothing is kept on disk.

@@ -1,7 +1,5 @@
 """Files of budgets, damaged and shared: a clear error, or records that never count too little."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Tiny fits at the ends of all public bounds: refused before the first draw, or whole models."""
 
-from __future__ import annotations
-
 import warnings
 
 import lightgbm

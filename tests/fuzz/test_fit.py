@@ -1,7 +1,5 @@
 """Small odd tables under any parameters: an error of ours before any release, or a whole model."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Sources of rows that do not keep their word: a clear error, or the model of their rows."""
 
-from __future__ import annotations
-
 import warnings
 
 import lightgbm

@@ -1,7 +1,5 @@
 """Reports that were damaged on their way, or made up: a clear error, or a report like any other."""
 
-from __future__ import annotations
-
 import functools
 import pickle
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The command that goes on trying."""
 
-from __future__ import annotations
-
 import subprocess
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """A mutated model text is refused, or safe for everything that LightGBM does with it."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

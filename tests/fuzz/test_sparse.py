@@ -1,7 +1,5 @@
 """Sparse matrices with damaged indices: a clear error, or what the dense table gives."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Files of users and rows for prediction, of any content: read, or one kind of error."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import warnings

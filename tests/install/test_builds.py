@@ -1,7 +1,5 @@
 """Wheels: small, always the same bytes, from the source distribution alone, and again in part."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """From an empty environment to model, pictures and certificate, in the time that is promised."""
 
-from __future__ import annotations
-
 from benchmarks.first_hour import FILES, MOST_SECONDS, run
 
 

@@ -1,7 +1,5 @@
 """What the build reads from a list is the whole list."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import subprocess

@@ -4,8 +4,6 @@ A new command fails here until it stands in one of the tables below, which say w
 nobody does.
 """
 
-from __future__ import annotations
-
 import filecmp
 import os
 import re

@@ -1,7 +1,5 @@
 """The container starts as its file says, as far as that is seen without containers."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

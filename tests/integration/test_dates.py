@@ -1,7 +1,5 @@
 """Dates with declared bounds are numbers in every kind of fit, and the same ones everywhere."""
 
-from __future__ import annotations
-
 import datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The page on deployment, followed step by step by five hospitals and a coordinator."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -5,8 +5,6 @@ that a fit takes and lie wherever a fit finds them, and a model from the same se
 and the same records: so each of these fits releases what was audited, at the same charge.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import replace

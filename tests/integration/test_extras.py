@@ -1,7 +1,5 @@
 """What needs a package that is not installed says which extra brings it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

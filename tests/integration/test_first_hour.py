@@ -3,8 +3,6 @@
 With DPBOOST_DATA the tables are those of their publishers, else ones of the same columns.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Programs of the gallery draw a picture each: some in every run, all of them at night."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

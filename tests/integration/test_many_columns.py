@@ -1,7 +1,5 @@
 """Columns are chosen before the first tree alike wherever rows show exact sums, not at parties."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Predictions tree by tree: the same doubles as LightGBM's, whatever the table is."""
 
-from __future__ import annotations
-
 import lightgbm
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """Several quantiles at once: one structure, one budget, and predictions that do not cross."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """The page for R runs as it stands, where there is R."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

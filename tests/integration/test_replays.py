@@ -1,7 +1,5 @@
 """Every kind of call is replayed from a file, without its rows, and gives the same again."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

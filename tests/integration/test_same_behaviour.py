@@ -1,7 +1,5 @@
 """What users rely on beside accuracy: LightGBM itself says what each script has to show."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle

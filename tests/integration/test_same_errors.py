@@ -1,7 +1,5 @@
 """What LightGBM says of wrong arguments, under both imports."""
 
-from __future__ import annotations
-
 import inspect
 
 import lightgbm

@@ -1,7 +1,5 @@
 """What may fail by chance runs twice; what is broken does not."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

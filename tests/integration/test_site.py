@@ -1,7 +1,5 @@
 """What turns pages into the site: links between folders, sections of docstrings, terms."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -3,8 +3,6 @@
 Runs where ``make -C docs html`` has built it and a Chromium is installed.
 """
 
-from __future__ import annotations
-
 import functools
 import html
 import http.server

@@ -1,7 +1,5 @@
 """Files that an earlier version wrote are read with the meaning that they had."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Subclasses that work with LightGBM's estimators work with ours."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """The page of tools says what was tried, and names what was not."""
 
-from __future__ import annotations
-
 from tests import tools
 
 

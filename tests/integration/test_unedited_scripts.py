@@ -3,8 +3,6 @@
 Each has the form of a public one, with small generated data in the place of its files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

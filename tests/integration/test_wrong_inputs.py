@@ -1,7 +1,5 @@
 """The page of wrong inputs says what is said today, and every message names what it must."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A small table in bins, its layout, and ledgers."""
 
-from __future__ import annotations
-
 from functools import partial
 from types import SimpleNamespace
 

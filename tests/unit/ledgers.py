@@ -1,7 +1,5 @@
 """Ledgers for the tests."""
 
-from __future__ import annotations
-
 import math
 
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant

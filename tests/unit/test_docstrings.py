@@ -1,7 +1,5 @@
 """Examples of docstrings run, and everything that users make has one."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import inspect

@@ -1,7 +1,5 @@
 """The planter of bugs plants what its rules say, at one place at a time."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

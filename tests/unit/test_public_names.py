@@ -1,7 +1,5 @@
 """The page of public names is what the package has."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 

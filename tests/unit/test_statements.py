@@ -1,7 +1,5 @@
 """The draw of statements is reproducible, and holds no code."""
 
-from __future__ import annotations
-
 from tests.statements import draw, statements, statements_of
 
 PAGE = """# Page 1 of 7

@@ -1,7 +1,5 @@
 """What a reader of a fit has to read does not grow."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

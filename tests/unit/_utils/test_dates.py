@@ -1,7 +1,5 @@
 """Dates and durations in days, against Python's own arithmetic."""
 
-from __future__ import annotations
-
 import datetime
 
 import numpy as np

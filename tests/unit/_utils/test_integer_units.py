@@ -1,7 +1,5 @@
 """The checked conversion from floats to integer units: whatever comes, what goes is in range."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """JSON of any depth: what it says, or one kind of error."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

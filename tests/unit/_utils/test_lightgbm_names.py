@@ -1,7 +1,5 @@
 """Modules of LightGBM under our name: nothing that trains without privacy comes from them."""
 
-from __future__ import annotations
-
 import importlib
 
 import lightgbm

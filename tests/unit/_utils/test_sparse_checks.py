@@ -1,7 +1,5 @@
 """Damaged sparse matrices are refused wherever they come in, before compiled code reads them."""
 
-from __future__ import annotations
-
 import lightgbm
 import numpy as np
 import pytest

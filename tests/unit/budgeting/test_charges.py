@@ -1,7 +1,5 @@
 """Charges of other libraries: the rules by brute force, and OpenDP's own accounts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Continued models: one budget pays for both fits, and any other one adds up."""
 
-from __future__ import annotations
-
 import copy
 import shutil
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What a budget with periods says to fit next: it is never refused, and wastes nothing."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Pictures of budgets and forecasts: what is drawn, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

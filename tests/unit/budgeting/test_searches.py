@@ -1,7 +1,5 @@
 """Bounds of columns follow a selection of scikit-learn, by position and by name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """A process hears once that the epsilons of its fits add up, and that nothing pays for scores."""
 
-from __future__ import annotations
-
 import warnings
 
 import lightgbm

@@ -1,7 +1,5 @@
 """The command line, from a CSV file to a model, its predictions and its pages."""
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

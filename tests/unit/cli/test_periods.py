@@ -1,7 +1,5 @@
 """Commands under a budget that counts periods: quarters in files of their own and in one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Intervals by a model text alone, and leaves learned again from a transcript and a file."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

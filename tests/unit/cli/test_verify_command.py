@@ -1,7 +1,5 @@
 """Keys, signed certificates, and what ``dpboost verify`` accepts and refuses."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

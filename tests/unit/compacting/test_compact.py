@@ -1,7 +1,5 @@
 """Small models: what they carry over, what they say of themselves, and what is refused."""
 
-from __future__ import annotations
-
 import json
 
 import lightgbm

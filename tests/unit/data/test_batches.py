@@ -1,7 +1,5 @@
 """Rows in batches: what counts as one, what it gives, and how often it can be read."""
 
-from __future__ import annotations
-
 import lightgbm
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """What a data dictionary says of a table means the same in Python as on the command line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Thresholds of many features at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

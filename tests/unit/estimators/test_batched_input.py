@@ -1,7 +1,5 @@
 """Training from batches: the same models, as few passes as can be, and clear refusals."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import lightgbm

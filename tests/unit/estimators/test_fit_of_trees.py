@@ -1,7 +1,5 @@
 """What a single tree shares with boosting: weights, users, batches, columns, budgets in zCDP."""
 
-from __future__ import annotations
-
 import math
 import pickle
 

@@ -1,7 +1,5 @@
 """A Booster that keeps the evaluation sets of its training judges public rows, and no others."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import pickle

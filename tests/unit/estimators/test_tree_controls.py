@@ -1,7 +1,5 @@
 """LightGBM's controls of trees: each recipe follows them, everywhere alike, or refuses them."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

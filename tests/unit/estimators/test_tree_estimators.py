@@ -1,7 +1,5 @@
 """The estimator: a scikit-learn classifier whose model is LightGBM's, and readable."""
 
-from __future__ import annotations
-
 import pickle
 
 import lightgbm

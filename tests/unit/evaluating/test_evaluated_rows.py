@@ -1,7 +1,5 @@
 """What scores and labels are bounded by before anything is counted."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One small fitted model for all tests of explanations."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

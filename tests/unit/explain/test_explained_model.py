@@ -1,7 +1,5 @@
 """What estimators say of themselves."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

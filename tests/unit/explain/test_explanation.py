@@ -1,7 +1,5 @@
 """Shapes: what they add up to, and what they know."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

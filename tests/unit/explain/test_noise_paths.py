@@ -1,7 +1,5 @@
 """Simulated noise: against noise that was drawn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Plots of shapes: what is drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Agreements, rows, and sessions of parties in threads, for the tests."""
 
-from __future__ import annotations
-
 import threading
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Released models and agreements on their evaluation, for the tests."""
 
-from __future__ import annotations
-
 import warnings
 from functools import lru_cache
 

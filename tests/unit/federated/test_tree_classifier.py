@@ -1,7 +1,5 @@
 """Trees over parties: the central tree in secret, any number of parties, any of them poor."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

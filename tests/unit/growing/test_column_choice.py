@@ -1,7 +1,5 @@
 """Columns that are chosen before the first tree: their scores, their price, and what it brings."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

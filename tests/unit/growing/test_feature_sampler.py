@@ -1,7 +1,5 @@
 """Whose turn it is: every feature once, then the useful ones more often."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which features come together again, and how often."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Leaves of trees of numbers: means drawn towards the node above by what is known of the noise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

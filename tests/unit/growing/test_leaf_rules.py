@@ -1,7 +1,5 @@
 """Steps that lean on the nodes above, against a walk from the root."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

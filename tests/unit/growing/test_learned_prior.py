@@ -1,7 +1,5 @@
 """The typical size of a step, learned from released sums."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

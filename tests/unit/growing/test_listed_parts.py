@@ -1,7 +1,5 @@
 """What released weights of leaves show of a list of categories, on rows that are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Projection of leaves: nearest values in order, against a solver of another kind."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import nnls

@@ -1,7 +1,5 @@
 """Rounds of random partitions on a small private table."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Trees of constrained features as few trees in order."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables in order, and what is handed from one to the other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear

@@ -1,7 +1,5 @@
 """Scales of the released sums, and steps shrunk by what is known of the noise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Steps grow smaller where the first rounds have shown little, and only there."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Released gains of splits, against sums that are taken leaf by leaf."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Fine cells merged into bins, against the rule written out with arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

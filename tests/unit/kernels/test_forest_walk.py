@@ -1,7 +1,5 @@
 """Walks over random trees, against recursion over one tree at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

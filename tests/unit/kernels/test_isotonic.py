@@ -1,7 +1,5 @@
 """Lines in order, beside scikit-learn's isotonic regression."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 

@@ -1,7 +1,5 @@
 """Look-up trees: leaves, sums and scores of rows against loops in plain Python."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

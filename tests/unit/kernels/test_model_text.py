@@ -1,7 +1,5 @@
 """Numbers are spelled as Python spells them, blocks as their definition says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Packed gradients and hessians of a row against the formulas in plain Python."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

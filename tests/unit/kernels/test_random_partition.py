@@ -1,7 +1,5 @@
 """Random trees: one tree, legal sets of bins, and a table that says what walking says."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gains of splits: sums below a node, outputs added up, nothing for a tree without a split."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The one pass of a round against the kernels that do its steps one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

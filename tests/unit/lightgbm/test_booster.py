@@ -1,7 +1,5 @@
 """The Booster keeps the report, and stock LightGBM reads what it writes."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Constraints read off model texts, against every row that a tree can tell apart."""
 
-from __future__ import annotations
-
 import itertools
 
 import lightgbm

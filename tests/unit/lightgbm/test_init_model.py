@@ -1,7 +1,5 @@
 """Models that continue a released one."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Public and private rows for the tests of local reports."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

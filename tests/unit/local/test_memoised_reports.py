@@ -1,7 +1,5 @@
 """One report for each record, whatever runs at once and whenever it is stopped."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

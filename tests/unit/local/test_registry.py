@@ -1,7 +1,5 @@
 """Estimates from reports are unbiased and as noisy as the formulas say."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

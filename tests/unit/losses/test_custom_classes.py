@@ -1,7 +1,5 @@
 """A loss of several classes that the user writes: clip, rounding, and each row by itself."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -1,7 +1,5 @@
 """Public tables: every entry correctly rounded, whatever the doubles of a machine are."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import numpy as np

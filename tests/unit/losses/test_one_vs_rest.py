@@ -1,7 +1,5 @@
 """One logistic loss for each class against the rest."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

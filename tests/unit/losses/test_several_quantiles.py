@@ -1,7 +1,5 @@
 """Several quantiles of one label: the same gradients as each by itself, one bound for all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

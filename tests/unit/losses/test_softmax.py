@@ -1,7 +1,5 @@
 """The softmax loss against the formulas in doubles, and the bounds that it promises."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Losses in tables against their formulas in doubles, and as LightGBM defines them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

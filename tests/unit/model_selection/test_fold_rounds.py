@@ -1,7 +1,5 @@
 """Functions of the user in a cross-validation: known metrics are paid for, others are nan."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, mean_squared_error, roc_auc_score

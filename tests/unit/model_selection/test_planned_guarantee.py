@@ -1,7 +1,5 @@
 """What a planned fit guarantees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

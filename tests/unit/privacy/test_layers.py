@@ -1,7 +1,5 @@
 """Only the gate may draw: walk the sources for imports of the kernels that do."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Local reports leave through the ledger, and nothing but reports reaches the model."""
 
-from __future__ import annotations
-
 import ast
 import pickle
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The likelihood ratio of every local mechanism, by enumeration in exact numbers."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Brute force against the bounds of the released sums, for every loss, with and without weights."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """OpenDP, an implementation written by others, draws from the same laws."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

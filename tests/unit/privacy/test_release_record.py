@@ -1,7 +1,5 @@
 """What a certificate lists of a ledger: every release, each with its noise, folded."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

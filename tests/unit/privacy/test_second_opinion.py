@@ -1,7 +1,5 @@
 """Totals of real fits, added up once more by Google's dp-accounting."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

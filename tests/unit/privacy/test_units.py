@@ -1,7 +1,5 @@
 """An epsilon and a cost in an accountant's unit are two types for the type checker."""
 
-from __future__ import annotations
-
 import pytest
 
 PROLOGUE = """

@@ -1,7 +1,5 @@
 """Recipe best from the outside: records, reproducibility, LightGBM, hyper-parameters, quality."""
 
-from __future__ import annotations
-
 import warnings
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Recipe best's rules: fixed functions of public facts."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

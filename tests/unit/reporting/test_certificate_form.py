@@ -1,7 +1,5 @@
 """The checker of the schema, keyword by keyword."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

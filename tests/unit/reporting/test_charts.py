@@ -1,7 +1,5 @@
 """Drawings of shapes on pages."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 
 from dpboost.reporting.charts import drawing, line

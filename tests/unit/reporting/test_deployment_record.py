@@ -1,7 +1,5 @@
 """The record for the registry of deployments: what a fit knows of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Signed certificates: what is refused after any change, and what other programs read."""
 
-from __future__ import annotations
-
 import base64
 import json
 

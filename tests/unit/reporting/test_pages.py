@@ -1,7 +1,5 @@
 """What people read: text, Markdown and pages, of reports and of models."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Brute force against the bound of gradient and hessian sums, and the noise that it sets."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Rows of single trees: weights, sparse tables, and questions in other units."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

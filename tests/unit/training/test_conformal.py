@@ -1,7 +1,5 @@
 """Rows set aside by coins, and what is released of them."""
 
-from __future__ import annotations
-
 import math
 from unittest import mock
 

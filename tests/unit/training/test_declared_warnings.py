@@ -1,7 +1,5 @@
 """A fit warns where released numbers show that rows lie at the ends of what was declared."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The orchestration of a single tree: public knowledge, refusals, least budgets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

@@ -1,7 +1,5 @@
 """What a look at the labels may cost, and what it changes, by public and released facts."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Labels that belong to no class, and classes without rows: what released numbers tell of them."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import warnings

@@ -1,7 +1,5 @@
 """What is released before the first tree: more of the budget for the start where rows are few."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Constraints of whole fits: what is kept, and what is refused before anything is drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

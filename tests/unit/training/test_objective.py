@@ -1,7 +1,5 @@
 """Objectives, weights and initial scores of the estimators."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 

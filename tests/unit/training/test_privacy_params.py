@@ -1,7 +1,5 @@
 """What a fit says of a guarantee that means little, and of errors in the user's own words."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings

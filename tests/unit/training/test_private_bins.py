@@ -1,7 +1,5 @@
 """Bins from noisy fine histograms."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Where labels lie inside bounds, whatever these are; the bounds where noise hides the labels."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from types import SimpleNamespace

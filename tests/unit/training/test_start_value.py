@@ -1,7 +1,5 @@
 """The released start value and row count."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Transcripts of calls, and what is in them."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Files of transcripts: read as written, refused where they are damaged or of another kind."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Constraints in all forms that users write."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

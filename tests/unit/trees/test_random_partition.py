@@ -1,7 +1,5 @@
 """Random partitions over public bins."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables as trees: every row finds its value."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

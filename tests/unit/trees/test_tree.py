@@ -1,7 +1,5 @@
 """Sets of bins as bits."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpboost.trees.tree import SET_WORDS, Tree, pack_sets, threshold_sets

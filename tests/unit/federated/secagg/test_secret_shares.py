@@ -1,7 +1,5 @@
 """Shares of secrets: published values, and every polynomial of a small field."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, product
 

@@ -1,7 +1,5 @@
 """Row counts written for LightGBM's tools."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

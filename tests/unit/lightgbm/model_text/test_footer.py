@@ -1,7 +1,5 @@
 """What follows the trees: written, found and put back."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gains written for LightGBM's importances."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import lightgbm

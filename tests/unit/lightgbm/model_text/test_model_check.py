@@ -1,7 +1,5 @@
 """Texts that would crash LightGBM are refused, and its own texts are not."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The layout of trees one behind the other, and the trees that it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The spelling of splits, at the borders of words and for any category codes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

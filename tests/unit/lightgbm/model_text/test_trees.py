@@ -1,7 +1,5 @@
 """The tree blocks: sums up to the root, exact values, and the blocks of odd ensembles."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Model text: stock LightGBM reads it, predicts exactly, and finds nothing private in it."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import math

@@ -1,7 +1,5 @@
 """Brute force against every constant: never below what one row can do, never 5 % above it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

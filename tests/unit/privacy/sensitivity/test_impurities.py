@@ -1,7 +1,5 @@
 """Brute force against the constants of impurities: what one row does, and not 5 % more."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """The balance of rows around a threshold, against all small tables."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

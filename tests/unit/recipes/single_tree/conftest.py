@@ -1,7 +1,5 @@
 """Tables and trees of the recipes of single trees."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Our own tree without noise is CART; with noise its records are those of its rule."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DP-TopDown: best-first growth, its two budgets, its tests, and its records."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """SuLQ-ID3, DiffPID3 and DiffPC4.5: what they choose without noise, and what they pay."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

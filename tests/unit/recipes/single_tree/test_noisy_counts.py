@@ -1,7 +1,5 @@
 """NoisyCounts and LocalRNM: the tree without noise, the records, and what the sites decide."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

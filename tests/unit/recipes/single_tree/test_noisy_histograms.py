@@ -1,7 +1,5 @@
 """Federated private histograms: the tree without noise, what is saved, and where it goes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
