@@ -106,18 +106,12 @@ def test_without_bounds_dates_are_refused_before_a_draw():
         DPBoostRegressor(schema={"label_bounds": (0, 2)}).fit(DATES, Y)
 
 
-def test_workers_read_them_alike(expected):
+def test_workers_read_them_alike(expected, client):
     dd = pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
-    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     from dpboost.dask import DaskDPBoostRegressor
 
-    cluster = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
-    with (
-        distributed.LocalCluster(**cluster, processes=False) as own,
-        distributed.Client(own) as client,
-    ):
-        labels = dd.from_pandas(pd.Series(Y), npartitions=3)
-        rows = dd.from_pandas(DATES, npartitions=3)
-        model = DaskDPBoostRegressor(client=client, **FAST).fit(rows, labels)
-        assert text(model) == expected[0]
-        np.testing.assert_array_equal(np.asarray(model.predict(rows)), expected[1])
+    labels = dd.from_pandas(pd.Series(Y), npartitions=3)
+    rows = dd.from_pandas(DATES, npartitions=3)
+    model = DaskDPBoostRegressor(client=client, **FAST).fit(rows, labels)
+    assert text(model) == expected[0]
+    np.testing.assert_array_equal(np.asarray(model.predict(rows)), expected[1])

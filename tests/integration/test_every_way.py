@@ -141,17 +141,6 @@ def test_every_form_of_a_table_trains_the_same_model(kind, recipe, task, form, e
     assert outcome(fitted(kind, recipe, task, given)) == expected(kind, recipe, task)
 
 
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with (
-        distributed.LocalCluster(**options, processes=False) as cluster,
-        distributed.Client(cluster) as found,
-    ):
-        yield found
-
-
 @pytest.mark.parametrize("form", ["array", "data frame"])
 @pytest.mark.parametrize(("kind", "recipe", "task"), EVERY)
 def test_workers_of_a_cluster_train_the_same_model(kind, recipe, task, form, client, expected):

@@ -10,6 +10,7 @@ import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.federated import FederatedBoostingClassifier, FederatedBoostingRegressor
 from dpboost.recipes import ALGORITHMS
+from tests.integration.test_every_way import Batches
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -39,10 +40,6 @@ def options(task, **more):
     return {"schema": schema, "epsilon": 2.0, "noise_seed": 5, **few, **more}
 
 
-def fitted(estimator, *rows, **more):
-    return estimator.fit(*rows, **more)
-
-
 def outcome(model):
     """Return what is released: the text without its report, and the records of the ledger."""
     text = model.booster_.model_to_string().splitlines()
@@ -55,42 +52,26 @@ def n_choices(model):
     return sum(line.releases for line in lines if line.label == "column choice")
 
 
-class Batches:
-    """Gives its rows in batches, as often as they are asked for."""
-
-    def __init__(self, X):
-        self.X = X
-
-    def __iter__(self):
-        return (self.X[start : start + 50] for start in range(0, N_ROWS, 50))
-
-
 @each_task
 @pytest.mark.parametrize("form", [Batches, sparse.csr_matrix, sparse.csc_matrix])
 def test_every_form_of_a_table_has_the_same_choice(task, form):
     X, y = table(task)
-    one, other = (fitted(LOCAL[task](**options(task)), given, y) for given in (X, form(X)))
+    one, other = (LOCAL[task](**options(task)).fit(given, y) for given in (X, form(X)))
     assert n_choices(one) > 0
     assert outcome(other) == outcome(one)
 
 
 @each_task
-def test_workers_of_a_cluster_have_the_same_choice(task):
-    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+def test_workers_of_a_cluster_have_the_same_choice(task, client):
     import dask.array as da
 
     import dpboost.dask
 
     X, y = table(task)
-    one = fitted(LOCAL[task](**options(task)), X, y)
+    one = LOCAL[task](**options(task)).fit(X, y)
     estimator = getattr(dpboost.dask, f"Dask{LOCAL[task].__name__}")
-    few = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with (
-        distributed.LocalCluster(**few, processes=False) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        rows = da.from_array(X, chunks=(90, -1)), da.from_array(y, chunks=90)
-        spread = fitted(estimator(**options(task), client=client), *rows)
+    rows = da.from_array(X, chunks=(90, -1)), da.from_array(y, chunks=90)
+    spread = estimator(**options(task), client=client).fit(*rows)
     assert n_choices(spread) > 0
     assert outcome(spread) == outcome(one)
 
@@ -98,9 +79,9 @@ def test_workers_of_a_cluster_have_the_same_choice(task):
 @each_task
 def test_parties_choose_no_columns(task):
     X, y = table(task)
-    over = fitted(PARTIES[task](**options(task)), [(X[part::3], y[part::3]) for part in range(3)])
+    over = PARTIES[task](**options(task)).fit([(X[part::3], y[part::3]) for part in range(3)])
     plain = replace(ALGORITHMS["best"], columns_to_choose=None)
-    one = fitted(LOCAL[task](**options(task, recipe=plain)), X, y)
+    one = LOCAL[task](**options(task, recipe=plain)).fit(X, y)
     assert n_choices(over) == 0
     assert "exact sums" in over.privacy_report_.facts["columns"]
     assert outcome(over) == outcome(one)
@@ -110,7 +91,7 @@ def test_parties_choose_no_columns(task):
 def test_columns_are_chosen_for_users(more):
     X, y = table("regression")
     given = options("regression", epsilon=4.0, rows_per_user=2, **more)
-    model = fitted(DPBoostRegressor(**given), X, y, user_ids=np.arange(N_ROWS) // 2)
+    model = DPBoostRegressor(**given).fit(X, y, user_ids=np.arange(N_ROWS) // 2)
     assert n_choices(model) > 0
     assert model.privacy_report_.epsilon_spent <= 4.0
 
@@ -119,7 +100,7 @@ def test_a_transcript_makes_the_model_again():
     X, y = table("classification")
     given = options("classification")
     del given["noise_seed"]
-    model = fitted(DPBoostClassifier(**given), X, y)
+    model = DPBoostClassifier(**given).fit(X, y)
     assert n_choices(model) > 0
     again = dpboost.replay(model.transcript_)
     assert again.booster_.model_to_string() == model.booster_.model_to_string()

@@ -222,21 +222,14 @@ def test_a_fold_without_a_class_that_is_public(tmp_path):
     check(results, tmp_path)
 
 
-def test_rows_on_a_cluster(tmp_path):
-    distributed = pytest.importorskip("distributed")
+def test_rows_on_a_cluster(tmp_path, client):
     import dask.array as da
 
     from dpboost.dask import DaskDPBoostRegressor
 
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        model = DaskDPBoostRegressor(client=client, **FEW, schema=FOR_NUMBERS)
-        model.fit(da.from_array(X, chunks=(100, 3)), da.from_array(NUMBERS, chunks=100))
-        again = replay(from_file(model.transcript_, tmp_path))
+    model = DaskDPBoostRegressor(client=client, **FEW, schema=FOR_NUMBERS)
+    model.fit(da.from_array(X, chunks=(100, 3)), da.from_array(NUMBERS, chunks=100))
+    again = replay(from_file(model.transcript_, tmp_path))
     assert again.booster_.model_to_string() == model.booster_.model_to_string()
 
 

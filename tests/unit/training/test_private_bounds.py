@@ -33,6 +33,12 @@ def tabled(values):
     return RowHandle(LocalRows(RawRows(table=read_table(values), labels=np.zeros(len(values)))))
 
 
+def learned(ledger, values, column=None, budget=Fraction(1, 10)):
+    """Release the bounds of labels, or of a column of a table."""
+    rows = labeled(values) if column is None else tabled(values)
+    return release_bounds(ledger, rows, column, budget=budget, label="x")
+
+
 def ages(generator):
     return generator.integers(17, 91, 30_000).astype(float)
 
@@ -55,9 +61,7 @@ def test_bounds_of_typical_columns(open_ledger, name, accountant):
     make, (low, high) = COLUMNS[name]
     ledger = open_ledger(accountant=accountant, delta=DELTA)
     values = make(np.random.default_rng(0))
-    found = release_bounds(
-        ledger, labeled(values), None, budget=ledger.capacity / 10, label="bounds"
-    )
+    found = learned(ledger, values, budget=ledger.capacity / 10)
     assert ledger.spent == ledger.capacity / 10
     inside = np.mean((values >= found[0]) & (values <= found[1]) | np.isnan(values))
     assert inside > 0.98
@@ -68,33 +72,27 @@ def test_bounds_of_typical_columns(open_ledger, name, accountant):
 
 def test_bounds_of_a_heavy_tail_do_not_follow_single_rows(open_ledger):
     values = np.concatenate([np.random.default_rng(0).pareto(1.5, 30_000), [1e30, -1e30]])
-    low, high = release_bounds(
-        open_ledger(), labeled(values), None, budget=Fraction(1, 10), label="bounds"
-    )
+    low, high = learned(open_ledger(), values)
     assert low >= 0
     assert 2 <= high <= 1024
 
 
 def test_infinities_count_in_the_outermost_cell(open_ledger):
-    found = release_bounds(
-        open_ledger(), labeled(np.full(5000, -np.inf)), None, budget=1, label="bounds"
-    )
+    found = learned(open_ledger(), np.full(5000, -np.inf), budget=1)
     assert found == (-(2.0**LARGEST_EXPONENT), -(2.0 ** (LARGEST_EXPONENT - 1)))
 
 
 def test_nothing_is_learned_from_a_few_rows(open_ledger):
     for values in (np.full(20, 5.0), np.empty(0), np.full(5000, np.nan)):
         ledger = open_ledger()
-        assert (
-            release_bounds(ledger, labeled(values), None, budget=Fraction(1, 10), label="x") is None
-        )
+        assert learned(ledger, values) is None
         assert ledger.spent == Fraction(1, 10)
 
 
 def test_without_noise_every_row_counts(open_ledger):
     ledger = open_ledger(epsilon=math.inf)
     values = np.array([-7.0, 0.3, 1e9, np.nan])
-    assert release_bounds(ledger, labeled(values), None, budget=math.inf, label="x") == (
+    assert learned(ledger, values, budget=math.inf) == (
         -8,
         2.0**30,
     )
@@ -143,10 +141,10 @@ def test_thresholds_are_those_of_the_law(open_ledger, monkeypatch):
         return original(self, bound, probability)
 
     monkeypatch.setattr(DiscreteLaplace, "tail", tail)
-    release_bounds(open_ledger(), labeled(np.ones(9)), None, budget=1, label="x")
+    learned(open_ledger(), np.ones(9), budget=1)
     assert asked == [Fraction(1, 10**6) / N_CELLS]
     asked.clear()
-    release_bounds(open_ledger(), labeled(np.ones(9000)), None, budget=1, label="x")
+    learned(open_ledger(), np.ones(9000), budget=1)
     # A lower one, for cells beside one that has passed.
     assert asked == [Fraction(1, 10**6) / N_CELLS, Fraction(1, 20) / 20]
 
@@ -155,13 +153,9 @@ def test_cells_beside_an_occupied_one_pass_more_easily(open_ledger):
     """Noise of scale 10: 195 rows for a cell alone, 53 beside it."""
     for other, seen in ((-3.0, True), (60.0, True), (70.0, False), (0.05, False), (-1e9, False)):
         values = np.concatenate([np.full(5000, 9.0), np.full(110, other)])
-        low, high = release_bounds(
-            open_ledger(), labeled(values), None, budget=Fraction(1, 10), label="x"
-        )
+        low, high = learned(open_ledger(), values)
         assert (low <= other <= high) is seen
-        column = release_bounds(
-            open_ledger(), tabled(values[:, np.newaxis]), 0, budget=Fraction(1, 10), label="x"
-        )
+        column = learned(open_ledger(), values[:, np.newaxis], 0)
         assert (column[0] <= other <= column[1]) is seen
 
 
@@ -169,12 +163,10 @@ def test_cells_of_a_column_pass_together_where_none_does_alone(open_ledger):
     """Noise of scale 10: 195 rows for a cell alone."""
     spread = 2.0 ** np.random.default_rng(0).uniform(1, 5, 600)
     for values, seen in ((spread, True), (spread[:200], False)):
-        column = release_bounds(
-            open_ledger(), tabled(values[:, np.newaxis]), 0, budget=Fraction(1, 10), label="x"
-        )
+        column = learned(open_ledger(), values[:, np.newaxis], 0)
         assert (column is not None) is seen
         assert not seen or (column[0] <= 4 and 16 <= column[1] <= 128)
-    labels = release_bounds(open_ledger(), labeled(spread), None, budget=Fraction(1, 10), label="x")
+    labels = learned(open_ledger(), spread)
     assert labels is None
 
 
@@ -209,7 +201,7 @@ def test_which_cells_pass_the_lower_threshold(open_ledger, monkeypatch):
 def test_nothing_is_learned_from_nothing(open_ledger):
     for _ in range(300):
         ledger = open_ledger(epsilon=1)
-        assert release_bounds(ledger, labeled(np.empty(0)), None, budget=1, label="x") is None
+        assert learned(ledger, np.empty(0), budget=1) is None
 
 
 @pytest.mark.parametrize("shape_of_missing", ["row", "cell"])
@@ -232,7 +224,7 @@ def test_a_row_moves_the_histogram_by_its_bound(open_ledger, neighbors):
     histograms = []
     for values in ([1.0, 5.0], [1.0, 5.0, 9.0], [1.0, 5.0, np.inf], [1.0, 5.0, np.nan]):
         ledger = open_ledger(neighbors=neighbors)
-        release_bounds(ledger, labeled(np.array(values)), None, budget=1, label="x")
+        learned(ledger, np.array(values), budget=1)
         histograms.append(ledger.values[0])
         constant = ledger.entries[0].bound.constant
     assert np.abs(histograms[1] - histograms[0]).sum() == 1

@@ -40,6 +40,17 @@ def rewritten(path, change):
             archive.writestr(name, data)
 
 
+def with_head(path, change):
+    """Write the archive again with another head."""
+
+    def changed(members):
+        head = json.loads(members["transcript.json"])
+        change(head)
+        members["transcript.json"] = json.dumps(head).encode()
+
+    rewritten(path, changed)
+
+
 def test_a_file_gives_the_model_again(model, saved):
     with pytest.warns(UserWarning, match="public"):
         again = replay(Transcript.load(saved))
@@ -123,12 +134,7 @@ def test_flipped_bytes_are_refused(saved):
 
 
 def test_a_newer_format_is_refused_by_its_number(saved):
-    def newer(members):
-        head = json.loads(members["transcript.json"])
-        head["format"] = 2
-        members["transcript.json"] = json.dumps(head).encode()
-
-    rewritten(saved, newer)
+    with_head(saved, lambda head: head.update(format=2))
     with pytest.raises(InvalidParameterError, match="format 2.*update"):
         Transcript.load(saved)
 
@@ -151,12 +157,7 @@ def test_other_archives_are_refused(saved, head):
 
 @pytest.mark.parametrize("part", ["call", "values", "ledgers", "reasons", "sha256"])
 def test_missing_parts_are_refused(saved, part):
-    def without(members):
-        head = json.loads(members["transcript.json"])
-        del head[part]
-        members["transcript.json"] = json.dumps(head).encode()
-
-    rewritten(saved, without)
+    with_head(saved, lambda head: head.pop(part))
     with pytest.raises(InvalidParameterError, match="damaged"):
         Transcript.load(saved)
 
