@@ -92,27 +92,6 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: (path.unlink(), path.symlink_to(path.parent / "gone")),
         "does not exist",
     ),
-    "a fraction of words": (
-        lambda path: change(path, "UPDATE lines SET fraction = 'half'"),
-        "damaged",
-    ),
-    "a fraction of nothing": (
-        lambda path: change(path, "UPDATE lines SET fraction = '0'"),
-        "damaged",
-    ),
-    # A power of ten that nobody can write down is not computed.
-    "a fraction without end": (
-        lambda path: change(path, "UPDATE lines SET fraction = '1e999999999'"),
-        "damaged",
-    ),
-    "bytes for a name": (
-        lambda path: change(path, "UPDATE lines SET what = CAST(X'ff' AS TEXT)"),
-        "damaged",
-    ),
-    "another measure": (
-        lambda path: change(path, "UPDATE lines SET privacy_measure = 'bits'"),
-        "damaged",
-    ),
     "two measures": (
         lambda path: change(
             path,
@@ -121,14 +100,22 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "two measures",
     ),
-    "a deep part": (
-        lambda path: change(path, "UPDATE lines SET part = ?", "[" * 100_000),
-        "damaged",
-    ),
-    "a part of numbers": (
-        lambda path: change(path, "UPDATE lines SET part = '[[1, 2]]'"),
-        "damaged",
-    ),
+}
+DAMAGED = {
+    "a fraction of words": "UPDATE lines SET fraction = 'half'",
+    "a fraction of nothing": "UPDATE lines SET fraction = '0'",
+    "a fraction below nothing": "UPDATE lines SET fraction = '-1/2'",
+    "a division by nothing": "UPDATE lines SET fraction = '1/0'",
+    # A power of ten that nobody can write down is not computed.
+    "a fraction without end": "UPDATE lines SET fraction = '1e999999999'",
+    "bytes for a name": "UPDATE lines SET what = CAST(X'ff' AS TEXT)",
+    "another measure": "UPDATE lines SET privacy_measure = 'bits'",
+    "a deep part": f"UPDATE lines SET part = '{'[' * 100_000}'",
+    "a part of numbers": "UPDATE lines SET part = '[[1, 2]]'",
+}
+BROKEN |= {
+    name: (lambda path, statement=statement: change(path, statement), "damaged")
+    for name, statement in DAMAGED.items()
 }
 
 

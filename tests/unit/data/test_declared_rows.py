@@ -195,13 +195,17 @@ def test_a_schema_of_a_dictionary_knows_its_roles(path):
     assert {name for name, what in own if what == "refused"} == set()
 
 
-def test_cross_validation_takes_the_features_of_a_dictionary(tmp_path):
+@pytest.fixture
+def params(path):
+    """Parameters with a dictionary of classes 0 and 1, and without users."""
     text = DICTIONARY.replace("patient,text,,,,user\n", "").replace("no|yes", "0|1")
-    path = tmp_path / "dictionary.csv"
     path.write_text(text)
+    return {"objective": "binary", "schema": str(path), "verbosity": -1, "epsilon": 8}
+
+
+def test_cross_validation_takes_the_features_of_a_dictionary(params):
     data = table().drop(columns=["patient"])
     labels = (data.pop("outcome") == "yes").astype(int)
-    params = {"objective": "binary", "schema": str(path), "verbosity": -1, "epsilon": 8}
     found = cv(params, Dataset(data, labels), 2, nfold=2)
     assert any(name.endswith("-mean") for name in found)
 
@@ -231,13 +235,9 @@ def test_categories_left_open_in_a_schema_are_learned_as_in_a_dictionary(tmp_pat
         DPBoostClassifier(schema=Schema(categories={"dose": None})).fit(data[["dose"]], y)
 
 
-def test_train_reads_a_dictionary_and_its_transcript_needs_no_file(tmp_path):
-    text = DICTIONARY.replace("patient,text,,,,user\n", "").replace("no|yes", "0|1")
-    path = tmp_path / "dictionary.csv"
-    path.write_text(text)
+def test_train_reads_a_dictionary_and_its_transcript_needs_no_file(params, path):
     data = table().drop(columns=["patient", "more"])
     labels = (data.pop("outcome") == "yes").astype(int)
-    params = {"objective": "binary", "schema": str(path), "verbosity": -1, "epsilon": 8}
     booster = train(params, Dataset(data, labels), 10)
     assert booster.feature_name() == FEATURES
     path.unlink()

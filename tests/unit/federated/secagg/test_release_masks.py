@@ -53,35 +53,32 @@ def unlocked_by(masks, present, holders):
     return {holder: Unlocked(party=holder, pads=masks[holder].unlock()) for holder in holders}
 
 
+def opened_of(masks, present, threshold, holders=None):
+    deposits = {index: one.deposit for index, one in masks.items()}
+    unlocked = unlocked_by(masks, present, present[:threshold] if holders is None else holders)
+    digest = among(b"asked", sorted(deposits))
+    return open_masks(deposits, unlocked, present, threshold=threshold, digest=digest)
+
+
 @pytest.mark.parametrize(("n_parties", "threshold"), [(3, 1), (4, 3), (5, 3), (6, 6)])
 def test_what_is_opened_is_what_the_sum_still_has(n_parties, threshold):
     for absent in range(n_parties - threshold + 1):
         masks, _ = masks_of(n_parties, threshold)
         present = tuple(range(absent, n_parties))
-        deposits = {index: one.deposit for index, one in masks.items()}
         for position, shape in ((0, (5,)), (1, (2, 3)), (2, (0,))):
             size = int(np.prod(shape))
             words = sum(masks[index].words(position, size) for index in present)
             for holders in combinations(present, threshold):
                 if position:
                     continue
-                unlocked = unlocked_by(masks, present, holders)
-                digest = among(b"asked", range(n_parties))
-                opened = open_masks(deposits, unlocked, present, threshold=threshold, digest=digest)
+                opened = opened_of(masks, present, threshold, holders)
                 assert np.array_equal(opened.left(0, shape), words)
             assert np.array_equal(opened.left(position, shape), words.reshape(shape))
 
 
 def test_masks_are_for_those_that_were_asked():
     masks, _ = masks_of(5, 3, roster=(0, 2, 4))
-    deposits = {index: one.deposit for index, one in masks.items()}
-    opened = open_masks(
-        deposits,
-        unlocked_by(masks, (0, 2, 4), (0, 2, 4)),
-        (0, 2, 4),
-        threshold=3,
-        digest=among(b"asked", (0, 2, 4)),
-    )
+    opened = opened_of(masks, (0, 2, 4), 3)
     words = sum(one.words(0, 7) for one in masks.values())
     assert np.array_equal(opened.left(0, (7,)), words)
 
@@ -90,15 +87,7 @@ def test_masks_of_those_that_were_told_different_things_do_not_cancel():
     masks, pairs = masks_of(4, 3)
     other, _ = masks_of(4, 3, pairs=pairs, digest=b"something else")
     masks[1] = other[1]
-    deposits = {index: one.deposit for index, one in masks.items()}
-    there = (0, 1, 2, 3)
-    opened = open_masks(
-        deposits,
-        unlocked_by(masks, there, there),
-        there,
-        threshold=3,
-        digest=among(b"asked", there),
-    )
+    opened = opened_of(masks, (0, 1, 2, 3), 3)
     words = sum(one.words(0, 50) for one in masks.values())
     assert np.count_nonzero(opened.left(0, (50,)) == words) == 0
 
@@ -132,15 +121,6 @@ def test_the_other_key_of_a_party_stays_locked():
     shares[1] = (locked[1] - masks[1]._pad(0, 1, b"pairs")) % PRIME
     seeds = seeds_of(0, unseal(to_bytes(combine(shares)), target.deposit.sealed))
     assert set(seeds) == {1, 2, 3, 4}
-
-
-def opened_of(masks, present, threshold, digest=b"asked"):
-    deposits = {index: one.deposit for index, one in masks.items()}
-    holders = present[:threshold]
-    unlocked = unlocked_by(masks, present, holders)
-    return open_masks(
-        deposits, unlocked, present, threshold=threshold, digest=among(digest, sorted(deposits))
-    )
 
 
 def test_what_is_opened_opens_one_release_only():
