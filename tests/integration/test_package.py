@@ -17,86 +17,25 @@ import dpboost
 ROOT = Path(__file__).resolve().parents[2]
 
 
+NAMES = """
+AssumedPublicWarning Booster Budget BudgetExceededError BudgetForecast BudgetWarning CVBooster
+CVResults ConstraintCheck DPBoostClassifier DPBoostRegressor DPTreeClassifier DPTreeRegressor
+DataDictionary Dataset EarlyStopException EpsilonExplanation EpsilonSumWarning Evaluation
+FeatureHistograms Forecast InvalidParameterError LGBMClassifier LGBMModel LGBMRanker LGBMRegressor
+LPDTAggregator LPDTClassifier LPDTPartition LPDTRegressor LargeDeltaWarning LargeEpsilonWarning
+NextFit NotPrivateWarning ParameterWarning PrivacyReport PrivacyWarning PublicRowsWarning
+PublicSizeWarning Schema ScoreWarning SecretKFold Sequence SkippedRowsWarning Transcript
+UnboundedWeightsWarning UndeclaredWarning UserObjectiveWarning __version__ as_opendp_measurement
+check_constraints compact create_tree_digraph cv early_stopping evaluate explain_epsilon
+feature_histograms forecast log_evaluation plot_accuracy_vs_epsilon plot_importance
+plot_interactions plot_metric plot_privacy_budget plot_shape_compare plot_shapes
+plot_split_value_histogram plot_tree record_evaluation refit_leaves register_logger replay
+reset_parameter schema_template train
+"""
+
+
 def test_top_level_names():
-    assert set(dpboost.__all__) == {
-        "AssumedPublicWarning",
-        "FeatureHistograms",
-        "Booster",
-        "Budget",
-        "BudgetForecast",
-        "BudgetExceededError",
-        "BudgetWarning",
-        "CVBooster",
-        "CVResults",
-        "ConstraintCheck",
-        "DPBoostClassifier",
-        "DPBoostRegressor",
-        "DPTreeClassifier",
-        "DPTreeRegressor",
-        "DataDictionary",
-        "Dataset",
-        "EarlyStopException",
-        "EpsilonExplanation",
-        "EpsilonSumWarning",
-        "Evaluation",
-        "Forecast",
-        "InvalidParameterError",
-        "LGBMClassifier",
-        "LGBMModel",
-        "LGBMRanker",
-        "LGBMRegressor",
-        "LPDTAggregator",
-        "LPDTClassifier",
-        "LPDTPartition",
-        "LPDTRegressor",
-        "LargeDeltaWarning",
-        "LargeEpsilonWarning",
-        "NextFit",
-        "NotPrivateWarning",
-        "ParameterWarning",
-        "PrivacyReport",
-        "PrivacyWarning",
-        "PublicRowsWarning",
-        "PublicSizeWarning",
-        "Schema",
-        "ScoreWarning",
-        "SecretKFold",
-        "Sequence",
-        "SkippedRowsWarning",
-        "Transcript",
-        "UnboundedWeightsWarning",
-        "UndeclaredWarning",
-        "UserObjectiveWarning",
-        "__version__",
-        "as_opendp_measurement",
-        "feature_histograms",
-        "check_constraints",
-        "create_tree_digraph",
-        "compact",
-        "cv",
-        "early_stopping",
-        "evaluate",
-        "explain_epsilon",
-        "forecast",
-        "log_evaluation",
-        "plot_accuracy_vs_epsilon",
-        "plot_importance",
-        "plot_interactions",
-        "plot_metric",
-        "plot_privacy_budget",
-        "plot_shape_compare",
-        "plot_shapes",
-        "plot_split_value_histogram",
-        "plot_tree",
-        "record_evaluation",
-        "refit_leaves",
-        "register_logger",
-        "reset_parameter",
-        "replay",
-        "schema_template",
-        "train",
-    }
-    assert len(set(dpboost.__all__)) == len(dpboost.__all__)
+    assert sorted(dpboost.__all__) == NAMES.split()
     for name in dpboost.__all__:
         assert getattr(dpboost, name) is not None
 

@@ -52,6 +52,7 @@ NUMBERS = [
     for label, prediction, group in product((-4.0, -1.3, 0.0, 4.0), (-4.0, 0.7, 4.0), (0, 1))
 ]
 BINS = [np.array(bins, dtype=np.uint8).reshape(2, 1) for bins in product(range(3), range(2))]
+SUMS = {"largest": 2.0, "label_bounds": (-4.0, 4.0), "n_groups": 2, "units": UNITS}
 QUERIES = {
     "bins": (BinCounts(sizes=(3, 2), units=UNITS), BINS),
     "scores": (ScoreCells(ranges=((-8.0, 8.0),), n_cells=8, units=UNITS), TWO),
@@ -65,39 +66,9 @@ QUERIES = {
         THREE,
     ),
     "errors": (ErrorCells(width=8.0, units=UNITS), NUMBERS),
-    "sums": (
-        ErrorSums(
-            largest=2.0,
-            label_bounds=(-4.0, 4.0),
-            quantile=None,
-            labels=True,
-            n_groups=2,
-            units=UNITS,
-        ),
-        NUMBERS,
-    ),
-    "sums with a quantile": (
-        ErrorSums(
-            largest=2.0,
-            label_bounds=(-4.0, 4.0),
-            quantile=0.7,
-            labels=True,
-            n_groups=2,
-            units=UNITS,
-        ),
-        NUMBERS,
-    ),
-    "errors alone": (
-        ErrorSums(
-            largest=2.0,
-            label_bounds=(-4.0, 4.0),
-            quantile=None,
-            labels=False,
-            n_groups=2,
-            units=UNITS,
-        ),
-        NUMBERS,
-    ),
+    "sums": (ErrorSums(quantile=None, labels=True, **SUMS), NUMBERS),
+    "sums with a quantile": (ErrorSums(quantile=0.7, labels=True, **SUMS), NUMBERS),
+    "errors alone": (ErrorSums(quantile=None, labels=False, **SUMS), NUMBERS),
 }
 
 
