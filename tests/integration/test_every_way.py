@@ -24,6 +24,7 @@ from dpboost.federated import (
 )
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
+from tests.unit.federated.channels import without_report
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -170,11 +171,6 @@ def by_parties(kind, recipe, task):
     }
     model = PARTIES[kind, task](**given)
     return model.fit([(X[part::3], y[part::3]) for part in range(3)])
-
-
-def without_report(text):
-    """Return a model text without what it says of the report, in which parties are named."""
-    return [line for line in text.splitlines() if not line.startswith("dpboost:")]
 
 
 def needs_exact_sums(kind, recipe):

@@ -11,6 +11,7 @@ from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.federated import FederatedBoostingClassifier, FederatedBoostingRegressor
 from dpboost.recipes import ALGORITHMS
 from tests.integration.test_every_way import Batches
+from tests.unit.federated.channels import without_report
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -42,9 +43,8 @@ def options(task, **more):
 
 def outcome(model):
     """Return what is released: the text without its report, and the records of the ledger."""
-    text = model.booster_.model_to_string().splitlines()
     report = model.privacy_report_
-    return [line for line in text if not line.startswith("dpboost:")], report.spent, report.releases
+    return without_report(model.booster_.model_to_string()), report.spent, report.releases
 
 
 def n_choices(model):

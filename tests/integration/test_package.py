@@ -40,30 +40,20 @@ def test_top_level_names():
         assert getattr(dpboost, name) is not None
 
 
-@pytest.mark.parametrize("name", lightgbm.__all__)
-def test_each_name_of_lightgbm_is_here(name):
-    if name.startswith("Dask") and not find_spec("distributed"):
-        with pytest.raises(AttributeError, match=f"{name}.*: .*"):
-            getattr(dpboost, name)
-        return
-    assert getattr(dpboost, name) is not None
+def test_each_name_of_lightgbm_is_here():
+    names = set(lightgbm.__all__)
+    if not find_spec("distributed"):
+        for name in {name for name in names if name.startswith("Dask")}:
+            with pytest.raises(AttributeError, match=f"{name}.*: .*"):
+                getattr(dpboost, name)
+            names.remove(name)
+    assert [name for name in names if getattr(dpboost, name, None) is None] == []
 
 
 def test_the_version_is_the_same_everywhere():
     latest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert latest is not None
     assert dpboost.__version__ == latest.group(1) == metadata.version("dpboost")
-
-
-def test_every_package_is_installed():
-    text = (ROOT / "pyproject.toml").read_text()
-    listed = re.search(r"^packages = \[(.*?)\]", text, re.MULTILINE | re.DOTALL)
-    assert listed is not None
-    found = {
-        ".".join(path.parent.relative_to(ROOT).parts)
-        for path in (ROOT / "dpboost").rglob("__init__.py")
-    }
-    assert set(re.findall(r'"([^"]+)"', listed.group(1))) == found
 
 
 def test_it_loads_little_beyond_lightgbm():

@@ -50,6 +50,11 @@ def run(terms, parties, links=None, *, hub=None, timeout=30.0):
     return run_together(parties, session, hub, links=own)
 
 
+def without_report(text):
+    """Return the lines of a model text but that of the report, in which parties are named."""
+    return [line for line in text.splitlines() if not line.startswith("dpboost:")]
+
+
 def read(body):
     return m.decode(body, KINDS)
 

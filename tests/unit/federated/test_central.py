@@ -13,7 +13,7 @@ from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.raw_rows import RawRows
-from tests.unit.federated.channels import agreement, tables
+from tests.unit.federated.channels import agreement, tables, without_report
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
 RECIPES = ("dpboost", "para", "seq")
@@ -34,8 +34,7 @@ def trained_in_one_place(agreed, X, y):
 
 
 def text_of(ensemble):
-    lines = model_text(ensemble).splitlines()
-    return [line for line in lines if not line.startswith("dpboost:")]
+    return without_report(model_text(ensemble))
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

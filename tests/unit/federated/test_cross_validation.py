@@ -21,7 +21,7 @@ from dpboost.federated import (
     outcome_of,
     simulate,
 )
-from tests.unit.federated.channels import Losing, parties_of, run
+from tests.unit.federated.channels import Losing, parties_of, run, without_report
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 BOUNDS = {0: (-1, 1), 1: (-1, 1)}
@@ -55,8 +55,7 @@ def tables_of(kind):
 
 
 def text_of(booster):
-    lines = booster.model_to_string().split("\nparameters:")[0].splitlines()
-    return [line for line in lines if not line.startswith("dpboost:")]
+    return without_report(booster.model_to_string().split("\nparameters:")[0])
 
 
 # -- as one table does ----------------------------------------------------------------------------

@@ -43,6 +43,7 @@ from tests.unit.federated.channels import (
     run,
     script,
     tables,
+    without_report,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -466,10 +467,7 @@ def test_sums_are_of_the_rows_of_those_that_are_present():
     found = run(agreed, parties_of(agreed, FIVE), links)
     left = [rows if index != 3 else (rows[0][:0], rows[1][:0]) for index, rows in enumerate(FIVE)]
     whole = run(agreed, parties_of(agreed, left))
-    one, other = (
-        [line for line in text.splitlines() if not line.startswith("dpboost:")]
-        for text in (*texts(found), *texts(whole))
-    )
+    one, other = (without_report(text) for text in (*texts(found), *texts(whole)))
     assert one == other
 
 

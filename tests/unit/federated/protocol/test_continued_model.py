@@ -7,7 +7,7 @@ from dpboost import Booster
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Agreement
 from dpboost.federated.protocol.agreement import continued_model, text_of_model
-from tests.unit.federated.channels import agreement
+from tests.unit.federated.channels import agreement, without_report
 from tests.unit.federated.evaluated import BOUNDS, KINDS, model_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -92,7 +92,6 @@ def test_lists_of_categories_are_those_of_the_model():
 
 
 def test_a_text_without_a_report_gives_no_guarantee():
-    lines = [line for line in text().splitlines() if not line.startswith("dpboost:")]
-    terms = agreement(schema=SCHEMA, init_model="\n".join(lines))
+    terms = agreement(schema=SCHEMA, init_model="\n".join(without_report(text())))
     assert terms.continuation.report is None
     assert isinstance(terms.continued.booster, Booster)

@@ -19,6 +19,7 @@ from tests.unit.federated.channels import (
     recorded,
     run,
     tables,
+    without_report,
 )
 
 pytestmark = [
@@ -43,9 +44,7 @@ def trained(agreed, given):
 
 
 def text_of(ensemble):
-    """Model text without the line of the report."""
-    lines = model_text(ensemble).splitlines()
-    return [line for line in lines if not line.startswith("dpboost:")]
+    return without_report(model_text(ensemble))
 
 
 def together(given):

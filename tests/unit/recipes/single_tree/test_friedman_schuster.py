@@ -198,13 +198,6 @@ def test_the_gain_ratio_is_refused_with_its_reason(whole_numbers, fit, recipe):
 
 
 @pytest.mark.parametrize("recipe", NAMES)
-def test_root_gini_belongs_to_another_paper(whole_numbers, fit, recipe):
-    X, y = whole_numbers(100)
-    with pytest.raises(InvalidParameterError, match="criterion"):
-        fit(X, y, recipe=recipe, criterion="root_gini")
-
-
-@pytest.mark.parametrize("recipe", NAMES)
 def test_the_score_that_is_left_open_is_that_of_the_paper(whole_numbers, fit, recipe):
     """Algorithm 1 counts for the information gain; the experiments favor "max" in Algorithm 2."""
     X, y = whole_numbers(100)
