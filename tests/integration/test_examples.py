@@ -68,6 +68,16 @@ def test_a_stray_report_is_refused_whatever_the_mechanism(options, tmp_path):
     assert "refused: A report " in done.stdout
 
 
+def run_beside(path, folder, *options):
+    """Run an example that finds modules of a folder."""
+    script = (
+        f"import sys, runpy; sys.path.insert(0, '.'); sys.argv = [{str(path)!r}, *{options!r}]; "
+        f"runpy.run_path({str(path)!r}, run_name='__main__')"
+    )
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
 def test_there_is_an_example():
     assert EXAMPLES
 
@@ -79,25 +89,13 @@ def test_an_estimator_of_any_module_is_audited(tmp_path):
     source += "    def predict(self, X):\n        return [self.scale * self.n] * len(X)\n"
     (tmp_path / "toy.py").write_text(source)
     options = ["--estimator", "toy:Rows", "--settings", '{"scale": 2}', "--runs", "200"]
-    script = (
-        f"import sys, runpy; sys.path.insert(0, '.'); sys.argv = [{str(path)!r}, *{options!r}]; "
-        f"runpy.run_path({str(path)!r}, run_name='__main__')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
+    done = run_beside(path, tmp_path, *options)
     assert "toy:Rows: REFUTED" in done.stdout, done.stderr
 
 
 def test_an_example_says_what_it_needs(tmp_path):
     path = next(path for path in EXAMPLES if path.stem == "03_audit_a_peer")
     (tmp_path / "interpret.py").write_text("raise ImportError('not here')")
-    script = (
-        "import sys, runpy; sys.path.insert(0, '.'); "
-        f"runpy.run_path({str(path)!r}, run_name='__main__')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
+    done = run_beside(path, tmp_path)
     assert done.returncode == 2
     assert "dpboost[audit-peers]" in done.stdout

@@ -30,18 +30,6 @@ def valid(value, rule):
     return True
 
 
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    return X, (X[:, 0] > 0).astype(int)
-
-
-@pytest.fixture(scope="module")
-def model(table):
-    return DPBoostClassifier(epsilon=2, delta=1e-5, n_estimators=4).fit(*table)
-
-
 def plain(record):
     """As it comes back from a strict JSON file."""
     return json.loads(json.dumps(record, allow_nan=False))

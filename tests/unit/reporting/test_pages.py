@@ -49,18 +49,6 @@ def check_alone(text):
     return page
 
 
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 3))
-    return X, (X[:, 0] > 0).astype(int)
-
-
-@pytest.fixture(scope="module")
-def model(table):
-    return DPBoostClassifier(epsilon=2, delta=1e-5, n_estimators=5).fit(*table)
-
-
 def answer(text, question):
     """Return the words beside a question, on one line."""
     found = re.search(rf"^{question} .*(?:\n {{10,}}.*)*", text, re.MULTILINE)
