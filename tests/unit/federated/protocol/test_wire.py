@@ -131,6 +131,7 @@ def test_everything_else_is_malformed(content):
                 {"kind": "sum", "fields": {"sums": [], "parties": [1, 0]}},
                 {"kind": "sum", "fields": {"sums": [], "parties": [0, 0]}},
                 {"kind": "unlock", "fields": {"signers": [0], "signatures": []}},
+                {"kind": "unlock", "fields": {"signers": [0], "signatures": [7]}},
                 {"kind": "roster", "fields": {"hellos": [1]}},
                 {"kind": "ended", "fields": {"code": "row 7 is missing", "step": 1}},
                 {"kind": "ended", "fields": {"code": m.LOST, "step": -1}},
