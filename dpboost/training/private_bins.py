@@ -344,7 +344,8 @@ def _count(
         units=units,
         together=together,
     )
-    released = ledger.release(noise, source.ask(query, ledger.neighbors), label="fine histograms")
+    sensitive = source.ask(query, ledger.neighbors)
+    released = ledger.release(noise, sensitive, label="fine histograms")
     return _Counts(*query.read(released), noise_stddev, together)
 
 
