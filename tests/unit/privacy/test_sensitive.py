@@ -68,12 +68,10 @@ def test_repr_shows_no_number():
 
 
 def test_map_stays_on_the_private_side(open_ledger):
-    doubled = secret().map(
-        lambda value: 2 * value, bounds=(Sensitivity("l1", 4, "doubled"),), unit=0.5
-    )
+    doubled = secret().map(lambda value: 2 * value, bounds=(Sensitivity("l1", 4, "doubled"),))
     assert isinstance(doubled, Sensitive)
     assert doubled.bound("l1").constant == 4
-    assert doubled.unit == 0.5
+    assert doubled.unit == secret().unit
     ledger = open_ledger(epsilon=float("inf"))
     noisy = ledger.release(DiscreteLaplace(epsilon=float("inf")), doubled, label="x")
     np.testing.assert_array_equal(noisy, [2 * SECRET, -2 * SECRET])
