@@ -82,8 +82,9 @@ class FineCounts:
     units : int
         Units that a row is worth.
     together : int, default=1
-        So many adjacent cells are counted as one, a power of two. The first and the last cell of a
-        feature, which hold what lies beyond its bounds, are then counted apart, after the others.
+        So many adjacent cells are counted as one, a power of two; a feature with no more cells
+        than then remain keeps them. The first and the last cell of a feature, which hold what lies
+        beyond its bounds, are then counted apart, after the others.
     """
 
     fine: Mapping[int, AffineBins]
@@ -127,14 +128,24 @@ class FineCounts:
                 row[bins.n_cells - 1] += row[bins.n_cells :].sum()
                 row[bins.n_cells :] = 0
         if self.together > 1:
-            lines, ends = np.arange(len(cells))[:, np.newaxis], self._ends
-            apart = cells[lines, ends]
-            cells[lines, ends] = 0
-            cells = np.hstack([cells.reshape(len(cells), -1, self.together).sum(axis=2), apart])
+            ends = np.zeros((len(cells), 2), dtype=np.intp)
+            for row, own, bins in zip(cells, ends, self.fine.values(), strict=True):
+                own[:] = row[[0, bins.n_cells - 1]]
+                row[[0, bins.n_cells - 1]] = 0
+            counted = cells.reshape(len(cells), -1, self.together).sum(axis=2)
+            for row, own, bins in zip(cells, counted, self.fine.values(), strict=True):
+                if self._keeps_cells(bins):
+                    own[:] = row[: len(own)]
+            cells = np.hstack([counted, ends])
         return np.multiply(cells, self.units, dtype=np.int64)
 
-    def read(self, released: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the rows in the cells counted together, and in the first and the last cell.
+    def _keeps_cells(self, bins: AffineBins) -> bool:
+        return bins.n_cells <= N_CELLS // self.together
+
+    def read(
+        self, released: NDArray[np.int64]
+    ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+        """Return the rows in the cells of each feature, and in its first and its last cell.
 
         Parameters
         ----------
@@ -142,25 +153,29 @@ class FineCounts:
 
         Returns
         -------
-        cells : ndarray of shape (n_features, N_CELLS // together)
+        cells : list of ndarray of shape (N_CELLS // together,) or (N_CELLS,)
+            The longer ones of features that keep their cells.
         ends : ndarray of shape (n_features, 2)
 
         Privacy
         -------
         Post-processing of what was released.
         """
-        rows = released / self.units
-        lines = np.arange(len(rows))[:, np.newaxis]
-        if self.together == 1:
-            return rows, rows[lines, self._ends]
-        cells, ends = rows[:, :-2], rows[:, -2:]
-        cells[lines, self._ends // self.together] += ends
-        return cells, ends
-
-    @property
-    def _ends(self) -> NDArray[np.intp]:
-        """The first and the last cell of each feature, of shape (n_features, 2)."""
-        return np.array([[0, bins.n_cells - 1] for bins in self.fine.values()], dtype=np.intp)
+        cells, ends = [], []
+        for row, bins in zip(released / self.units, self.fine.values(), strict=True):
+            last = bins.n_cells - 1
+            if self.together == 1:
+                cells.append(row)
+                ends.append(row[[0, last]])
+                continue
+            counted, own = row[:-2], row[-2:]
+            if self._keeps_cells(bins):
+                counted = np.append(counted, np.zeros(N_CELLS - len(counted)))
+            counted[0] += own[0]
+            counted[last * len(counted) // N_CELLS] += own[1]
+            cells.append(counted)
+            ends.append(own)
+        return cells, np.array(ends)
 
     def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in at most one cell of each feature."""
@@ -248,13 +263,12 @@ def release_bins(
         return _count(cells, binner.zero_as_missing, source, n_rows, most, noise, ledger)
 
     seen = count(within, first, N_CELLS // LEAST_COUNTED)
-    together = seen.together
     features = list(binner.features)
     masses = {}
     zooms: dict[int, tuple[Zoom, NDArray[np.float64]]] = {}
-    for start in range(0, len(positions), FEATURES_AT_ONCE):
-        some = positions[start : start + FEATURES_AT_ONCE]
-        noisy = seen.rows[start : start + FEATURES_AT_ONCE]
+    for some in _alike(positions, seen.cells):
+        noisy = np.array([seen.cells[position] for position in some])
+        together = N_CELLS // noisy.shape[1]
         for counted, position in zip(noisy, some, strict=True):
             counted[-(-within[position].n_cells // together) :] = 0.0  # beyond the bounds
         expected = expected_masses([within[position] for position in some])
@@ -272,17 +286,16 @@ def release_bins(
             )
             if zoom is not None and n_bins >= LEAST_BINS_TO_ZOOM:
                 zooms[position] = zoom, counted.copy()
-    ends = {at: (float(a), float(b)) for at, (a, b) in zip(positions, seen.ends, strict=True)}
-    noise_stddev = seen.noise_stddev
-    del seen, noisy  # with thousands of features they would count in the peak of memory
+    ends, noise_stddev, most = seen.ends, seen.noise_stddev, seen.together
+    del seen  # with thousands of features it would count in the peak of memory
     rest = budget - first if budget != math.inf else budget
     if zooms:
-        again = count({at: zoom for at, (zoom, _) in zooms.items()}, rest, together)
+        again = count({at: zoom for at, (zoom, _) in zooms.items()}, rest, most)
         rest = rest * 0 if budget != math.inf else budget
-        for row, (position, (zoom, counted)) in zip(again.rows, zooms.items(), strict=True):
-            deviations = noise_stddev, again.noise_stddev
+        deviations = noise_stddev, again.noise_stddev
+        for position, (zoom, counted) in zooms.items():
             features[position], masses[position] = _zoomed(
-                zoom, counted, row, deviations, n_rows, n_bins
+                zoom, counted, again.cells[position], deviations, n_rows, n_bins
             )
     found = ReleasedBins(
         binner=replace(binner, features=tuple(features)),
@@ -298,8 +311,9 @@ class _Counts(NamedTuple):
 
     Parameters
     ----------
-    rows : ndarray of shape (n_features, N_CELLS // together)
-    ends : ndarray of shape (n_features, 2)
+    cells : dict of int to ndarray
+        By feature, as `FineCounts.read` returns them.
+    ends : dict of int to (float, float)
         In the first and the last cell alone.
     noise_stddev : float
         Of a count.
@@ -307,8 +321,8 @@ class _Counts(NamedTuple):
         Adjacent cells that were counted as one.
     """
 
-    rows: NDArray[np.float64]
-    ends: NDArray[np.float64]
+    cells: dict[int, NDArray[np.float64]]
+    ends: dict[int, tuple[float, float]]
     noise_stddev: float
     together: int
 
@@ -346,7 +360,21 @@ def _count(
     )
     sensitive = source.ask(query, ledger.neighbors)
     released = ledger.release(noise, sensitive, label="fine histograms")
-    return _Counts(*query.read(released), noise_stddev, together)
+    found, ends = query.read(released)
+    return _Counts(
+        dict(zip(cells, found, strict=True)),
+        {position: (float(a), float(b)) for position, (a, b) in zip(cells, ends, strict=True)},
+        noise_stddev,
+        together,
+    )
+
+
+def _alike(positions: list[int], cells: Mapping[int, NDArray[Any]]) -> Iterator[list[int]]:
+    """Yield features with as many counted cells, some at once."""
+    for length in dict.fromkeys(len(cells[position]) for position in positions):
+        alike = [position for position in positions if len(cells[position]) == length]
+        for start in range(0, len(alike), FEATURES_AT_ONCE):
+            yield alike[start : start + FEATURES_AT_ONCE]
 
 
 def _zoomed(

@@ -181,25 +181,31 @@ def test_counts_that_noise_hides_make_no_cells_finer():
 @pytest.mark.parametrize("together", [1, 2, 64])
 def test_cells_counted_together_are_sums_and_ends_are_apart(together):
     random = np.random.default_rng(2)
-    X = random.uniform(-0.2, 1.2, (500, 2))
+    X = random.uniform(-0.2, 1.2, (500, 3))
     X[:, 1] = random.integers(-5, 130, 500)
-    schema = Schema.coerce({"bounds": {0: (0, 1), 1: (0, 99)}, "integer": [1]})
-    schema = schema.resolve(("a", "b"))
+    X[:, 2] = random.integers(0, 9, 500)
+    schema = Schema.coerce({"bounds": {0: (0, 1), 1: (0, 99), 2: (0, 6)}, "integer": [1, 2]})
+    schema = schema.resolve(("a", "b", "c"))
     table = read_table(X, schema=schema)
     binner = Binner.from_schema(schema, n_bins=100, categorical={})
-    fine = {0: fine_cells(binner.features[0], whole=False), 1: binner.features[1]}
+    fine = {
+        0: fine_cells(binner.features[0], whole=False),
+        **dict(enumerate(binner.features[1:], 1)),
+    }
     query = FineCounts(fine=fine, zero_as_missing=False, units=3, together=together)
     counted = query.evaluate(RawRows(table=table, labels=np.zeros(500)))
     assert counted.shape == query.shape
     assert (counted.sum(axis=1) == 3 * 500).all(), "a row is in one cell of each feature"
     cells, ends = query.read(counted)
-    inside = np.clip(X, 0, [1, 99])
-    for feature, n_cells in enumerate([N_CELLS, 100]):
-        edges = (0, 1) if not feature else (-0.5, 99.5)
+    inside = np.clip(X, 0, [1, 99, 6])
+    for feature, n_cells in enumerate([N_CELLS, 100, 7]):
+        edges = (0, 1) if not feature else (-0.5, n_cells - 0.5)
         expected = np.histogram(inside[:, feature], n_cells, edges)[0]
         assert ends[feature].tolist() == [expected[0], expected[-1]]
         expected = np.append(expected, np.zeros(N_CELLS - n_cells))
-        assert cells[feature].tolist() == expected.reshape(-1, together).sum(axis=1).tolist()
+        # Where there are no more cells than would be counted, none are joined.
+        width = together if n_cells > N_CELLS // together else 1
+        assert cells[feature].tolist() == expected.reshape(-1, width).sum(axis=1).tolist()
 
 
 def test_cells_are_counted_together_where_noise_hides_single_ones():
