@@ -91,11 +91,12 @@ def outcomes(found: Plan) -> Iterator[Outcome]:
     global _PARTS
     _PARTS = found.parts
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
+    # A process for each part: threads that a cluster leaves behind log into what later fits show.
+    with context.Pool(n_processes, maxtasksperchild=1) as pool:
         longest_first = sorted(range(len(_PARTS)), key=lambda position: -_PARTS[position].cost)
-        futures = {position: pool.submit(_run, position) for position in longest_first}
+        found_at = {position: pool.apply_async(_run, (position,)) for position in longest_first}
         for position in range(len(_PARTS)):
-            yield futures[position].result()
+            yield found_at[position].get()
 
 
 _PARTS: list[AuditPart] = []
