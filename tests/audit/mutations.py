@@ -851,7 +851,7 @@ MUTATIONS = [
         witness="49 rows or 50, first",
         recipe="best",
         settings={"n_estimators": 1, "max_bin": 16},
-        check="public path",
+        check="support",
     ),
     Mutation(
         name="rules of large tables that know the exact number of rows",
