@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,20 +9,19 @@ from dataclasses import dataclass
 import lightgbm
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 
 import dpboost
 from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
-from benchmarks.harness.run import Plan, Request, Run, Unit, digest
-from benchmarks.libraries import dpboost_recipes
+from benchmarks.harness.run import Plan, Request, Run
+from benchmarks.held_out import part_lost, plan_of_splits, scored
 from benchmarks.problems.adult import ADULT
 from benchmarks.problems.pmlb import WIND
 from benchmarks.problems.problem import Problem, take
 from benchmarks.problems.services import CHURN_MODELLING, KC_HOUSE
 from benchmarks.summary import Summary, summarize, table
 
-SPLITS, QUICK_SPLITS = 10, 2
+SPLITS = 10, 2  # in full, and in the quick form
 DELTA, MISSING, MAX_WEIGHT = 1e-5, 0.2, 2.0
 EPSILONS = (0.1, 1.0, 8.0)
 PROBLEMS: dict[str, Problem] = {
@@ -90,46 +88,26 @@ def measured(case: Case, seed: int) -> list[Result]:
         warnings.simplefilter("ignore")
         model.fit(take(X, train), y[train], **more)
         tested = take(X, test)
-        if regression:
-            measure = "RMSE"
-            value = float(np.sqrt(np.mean((y[test] - model.predict(tested)) ** 2)))
-        else:
-            measure, value = "AUC", float(roc_auc_score(y[test], model.predict_proba(tested)[:, 1]))
-    return [
-        Result(
-            data=case.data,
-            method=case.rows,
-            epsilon=case.epsilon,
-            x="",
-            repeat=seed,
-            measure=measure,
-            value=value,
-        )
-    ]
+        prediction = model.predict(tested) if regression else model.predict_proba(tested)[:, 1]
+    where = {"method": case.rows, "epsilon": case.epsilon, "repeat": seed}
+    return scored(problem, y[test], prediction, **where)
 
 
 def plan(request: Request) -> Plan:
     """Return every split of every case as a unit."""
-    n_splits = request.repeats or (QUICK_SPLITS if request.quick else SPLITS)
-    versions = dpboost_recipes.versions()
-    units = [
-        Unit(
-            name=f"{case.data}, {case.rows}, {case.epsilon or 'LightGBM'}, split {seed}",
-            settings=digest({"versions": versions, "files": PROBLEMS[case.data].local_digests()}),
-            measure=functools.partial(measured, case, seed),
-        )
-        for seed in range(n_splits)
-        for case in cases()
-    ]
-    return Plan(units=units, facts={"splits": str(n_splits)})
+    return plan_of_splits(
+        request,
+        cases(),
+        lambda case: f"{case.data}, {case.rows}, {case.epsilon or 'LightGBM'}",
+        measured,
+        PROBLEMS,
+        SPLITS,
+    )
 
 
 def cost(rows: list[Result], changed: str) -> Summary:
     """Return what a change of the rows costs on the same splits, as a part."""
-    before, after = (np.array(values(rows, method=each)) for each in (COMPLETE, changed))
-    if rows[0].measure == "RMSE":
-        return summarize(list((after - before) / before.mean()))
-    return summarize(list((before - after) / (before.mean() - 0.5)))
+    return part_lost(rows, COMPLETE, changed)
 
 
 def _holds(found: Summary, changed: str, of_lightgbm: float) -> bool:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 import dpboost
 from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
-from benchmarks.harness.run import Plan, Request, Run, Unit, digest
-from benchmarks.libraries import dpboost_recipes
+from benchmarks.harness.run import Plan, Request, Run
+from benchmarks.held_out import plan_of_splits, scored
 from benchmarks.problems.pmlb import WIND
 from benchmarks.problems.problem import Problem, take
 from benchmarks.problems.services import CHURN_MODELLING
 from benchmarks.summary import Summary, summarize, table
 
-SPLITS, QUICK_SPLITS = 10, 2
+SPLITS = 10, 2  # in full, and in the quick form
 DELTA, ROWS = 1e-5, 5
 EPSILONS = (0.1, 0.25, 1.0, 4.0)
 PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (CHURN_MODELLING, WIND)}
@@ -70,38 +68,21 @@ def measured(case: Case, seed: int) -> list[Result]:
             )
             model.fit(take(X, train), y[train])
     tested = take(X, test)
-    if regression:
-        measure = "RMSE"
-        value = float(np.sqrt(np.mean((y[test] - model.predict(tested)) ** 2)))
-    else:
-        measure, value = "AUC", float(roc_auc_score(y[test], model.predict_proba(tested)[:, 1]))
-    return [
-        Result(
-            data=case.data,
-            method=case.method,
-            epsilon=case.epsilon,
-            x="",
-            repeat=seed,
-            measure=measure,
-            value=value,
-        )
-    ]
+    prediction = model.predict(tested) if regression else model.predict_proba(tested)[:, 1]
+    where = {"method": case.method, "epsilon": case.epsilon, "repeat": seed}
+    return scored(problem, y[test], prediction, **where)
 
 
 def plan(request: Request) -> Plan:
     """Return every split of every case as a unit."""
-    n_splits = request.repeats or (QUICK_SPLITS if request.quick else SPLITS)
-    versions = dpboost_recipes.versions()
-    units = [
-        Unit(
-            name=f"{case.data}, {case.method}, {case.epsilon:g}, split {seed}",
-            settings=digest({"versions": versions, "files": PROBLEMS[case.data].local_digests()}),
-            measure=functools.partial(measured, case, seed),
-        )
-        for seed in range(n_splits)
-        for case in cases()
-    ]
-    return Plan(units=units, facts={"splits": str(n_splits)})
+    return plan_of_splits(
+        request,
+        cases(),
+        lambda case: f"{case.data}, {case.method}, {case.epsilon:g}",
+        measured,
+        PROBLEMS,
+        SPLITS,
+    )
 
 
 def gap(rows: list[Result], method: str) -> Summary:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-from sklearn.metrics import roc_auc_score
-
 from benchmarks.harness.groups import Group
 from benchmarks.harness.results import Result, Results, distinct, pick, values
-from benchmarks.harness.run import Plan, Request, Run, Unit, digest
+from benchmarks.harness.run import Plan, Request, Run
+from benchmarks.held_out import part_lost, plan_of_splits, scored
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems.adult import ADULT
 from benchmarks.problems.pmlb import WIND
@@ -21,7 +18,7 @@ from benchmarks.problems.services import CHURN_MODELLING, KC_HOUSE
 from benchmarks.summary import Summary, summarize, table
 from dpboost.recipes.best import BEST
 
-SPLITS, QUICK_SPLITS = 10, 2
+SPLITS = 10, 2  # in full, and in the quick form
 DELTA = 1e-5
 EPSILONS = (0.1, 1.0)
 PROBLEMS: dict[str, Problem] = {
@@ -83,45 +80,25 @@ def measured(case: Case, seed: int) -> list[Result]:
             delta=DELTA,
             recipe=BEST,
         )
-    if problem.task == "regression":
-        measure, value = "RMSE", float(np.sqrt(np.mean((y[test] - fitted.prediction) ** 2)))
-    else:
-        measure, value = "AUC", float(roc_auc_score(y[test], fitted.prediction))
-    return [
-        Result(
-            data=case.data,
-            method=case.bounds,
-            epsilon=case.epsilon,
-            x="",
-            repeat=seed,
-            measure=measure,
-            value=value,
-        )
-    ]
+    where = {"method": case.bounds, "epsilon": case.epsilon, "repeat": seed}
+    return scored(problem, y[test], fitted.prediction, **where)
 
 
 def plan(request: Request) -> Plan:
     """Return every split of every case as a unit."""
-    n_splits = request.repeats or (QUICK_SPLITS if request.quick else SPLITS)
-    versions = dpboost_recipes.versions()
-    units = [
-        Unit(
-            name=f"{case.data}, {case.bounds}, {case.epsilon:g}, split {seed}",
-            settings=digest({"versions": versions, "files": PROBLEMS[case.data].local_digests()}),
-            measure=functools.partial(measured, case, seed),
-        )
-        for seed in range(n_splits)
-        for case in cases()
-    ]
-    return Plan(units=units, facts={"splits": str(n_splits)})
+    return plan_of_splits(
+        request,
+        cases(),
+        lambda case: f"{case.data}, {case.bounds}, {case.epsilon:g}",
+        measured,
+        PROBLEMS,
+        SPLITS,
+    )
 
 
 def cost(rows: list[Result], bounds: str) -> Summary:
     """Return what bounds cost beside the declared ones on the same splits, as a part."""
-    before, after = (np.array(values(rows, method=each)) for each in (DECLARED, bounds))
-    if rows[0].measure == "RMSE":
-        return summarize(list((after - before) / before.mean()))
-    return summarize(list((before - after) / (before.mean() - 0.5)))
+    return part_lost(rows, DECLARED, bounds)
 
 
 def _lines(results: Results) -> list[list[str]]:
