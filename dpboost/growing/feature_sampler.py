@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,13 @@ class Preference:
     doubt: float
     power: float
     floor: float
+
+    def toward(self, other: Preference, part: float) -> Preference:
+        """Return the preference that is so far on the way to another."""
+        here, there = astuple(self), astuple(other)
+        between = (own + part * (its - own) for own, its in zip(here, there, strict=True))
+        doubt, power, floor = between
+        return Preference(doubt=doubt, power=power, floor=floor)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -55,6 +55,8 @@ class PartitionLearner:
         What else the user asks of steps.
     depth_alone : int, default=0
         Levels of the first partitions, one for each feature, which cut nothing else. 0: no such.
+    shallow : float, default=0
+        Part of the other rounds whose partitions have a level less.
     signal : SignalRate, optional
         Makes steps smaller where little is learned. A learning rate of the round goes before it.
     prior : LearnedPrior, optional
@@ -80,6 +82,7 @@ class PartitionLearner:
     public: np.random.Generator
     rules: LeafRules | None = None
     depth_alone: int = 0
+    shallow: float = 0.0
     signal: SignalRate | None = None
     prior: LearnedPrior | None = None
     listed: ListedParts | None = None
@@ -141,7 +144,8 @@ class PartitionLearner:
         if self.depth_alone and self.queue.has_new:
             return self.grid.random(self.queue.take_new(), self.depth_alone, self.public)
         features = self.queue.take(self.features_per_tree)
-        return self.grid.random(features, self.depth, self.public)
+        less = self.shallow > 0 and self.public.random() < self.shallow
+        return self.grid.random(features, self.depth - less, self.public)
 
     def _order(self, feature: int, steps: NDArray[np.float64]) -> None:
         """Order the categories of a feature by the steps of the output whose steps vary most."""

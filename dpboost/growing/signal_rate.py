@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 # After so many rounds the gains that they have shown decide.
 FIRST_ROUNDS = 100
-# Where they are less than this part of what there is to know of the labels, even with so many
+# Where they are less than this part of what there is to know of the labels, even with some
 # deviations of their noise, steps are smaller in proportion, but for the least factor.
-LITTLE, DOUBT, LEAST_FACTOR = 0.2, 2.0, 0.25
+LITTLE, LEAST_FACTOR = 0.2, 0.25
 
 
 @dataclass(kw_only=True)
@@ -27,6 +27,8 @@ class SignalRate:
         Released or declared.
     entropy : float
         Of a label at the released shares of the classes, in nats.
+    doubt : float
+        Deviations of their noise that gains get in addition.
 
     Privacy
     -------
@@ -35,15 +37,17 @@ class SignalRate:
 
     n_rows: float
     entropy: float
+    doubt: float
     _n_rounds: int = field(default=0, init=False)
     _learned: float = field(default=0.0, init=False)
     _variance: float = field(default=0.0, init=False)
 
     @classmethod
-    def of_classes(cls, n_rows: float, share: float) -> SignalRate:
+    def of_classes(cls, n_rows: float, share: float, doubt: float) -> SignalRate:
         """Return the rule for two classes, one of which has this share."""
         parts = (share, 1 - share)
-        return cls(n_rows=n_rows, entropy=-sum(part * math.log(part) for part in parts if part > 0))
+        entropy = -sum(part * math.log(part) for part in parts if part > 0)
+        return cls(n_rows=n_rows, entropy=entropy, doubt=doubt)
 
     @property
     def factor(self) -> float:
@@ -51,7 +55,7 @@ class SignalRate:
         if self._n_rounds < FIRST_ROUNDS:
             return 1.0
         known = self.n_rows * self.entropy
-        most = self._learned + DOUBT * math.sqrt(self._variance)
+        most = self._learned + self.doubt * math.sqrt(self._variance)
         part = most / known if known > 0 else 1.0
         return min(1.0, max(part / LITTLE, LEAST_FACTOR))
 

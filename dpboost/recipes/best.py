@@ -300,7 +300,8 @@ def build(setting: Setting) -> BoostingLoop:
         public=setting.public,
         rules=_rules_of_leaves(hyper, leaf),
         depth_alone=min(rules["depth_alone"], hyper.max_depth) if begins_alone else 0,
-        signal=_signal(facts) if rules["follows_signal"] else None,
+        shallow=0.0 if "max_depth" in facts.given else rules["shallow"],
+        signal=_signal(facts, rules["signal_doubt"]),
         prior=LearnedPrior() if facts.continued else None,
         listed=listed,
     )
@@ -335,13 +336,13 @@ def _choice(
     )
 
 
-def _signal(facts: PublicFacts) -> SignalRate | None:
+def _signal(facts: PublicFacts, doubt: float | None) -> SignalRate | None:
     """Return what makes the rule's steps smaller where two classes can hardly be distinguished."""
-    if "learning_rate" in facts.given:
+    if doubt is None or "learning_rate" in facts.given:
         return None
     assert facts.n_rows is not None
     assert isinstance(facts.loss, LogisticLoss)
-    return SignalRate.of_classes(facts.n_rows, 1 / (1 + math.exp(-facts.loss.start)))
+    return SignalRate.of_classes(facts.n_rows, 1 / (1 + math.exp(-facts.loss.start)), doubt)
 
 
 def _leaf(hyper: BestParameters, loss: Loss) -> ShrunkenLeaf:

@@ -33,9 +33,9 @@ class StepRule:
 class LineRule:
     """Linear interpolation between points on logarithmic axes, constant outside."""
 
-    points: Mapping[float, float]
+    points: Mapping[float, Any]
 
-    def __call__(self, known: float) -> float:
+    def __call__(self, known: float) -> Any:
         """Return the value at ``known``."""
         keys = sorted(self.points)
         if not keys[0] < known < keys[-1]:
@@ -43,7 +43,20 @@ class LineRule:
         right = next(key for key in keys if known < key)
         left = keys[keys.index(right) - 1]
         part = math.log(known / left) / math.log(right / left)
-        return self.points[left] * math.pow(self.points[right] / self.points[left], part)
+        return self._between(self.points[left], self.points[right], part)
+
+    def _between(self, left: Any, right: Any, part: float) -> Any:
+        return left * math.pow(right / left, part)
+
+
+@dataclass(frozen=True)
+class BlendRule(LineRule):
+    """The same with a linear axis of values: numbers, zero too, or preferences."""
+
+    def _between(self, left: Any, right: Any, part: float) -> Any:
+        if isinstance(left, Preference):
+            return left.toward(right, part)
+        return left + part * (right - left)
 
 
 def at(rule: Any, known: float) -> Any:
@@ -64,7 +77,7 @@ ALWAYS = {
     # Of few rows, what a monotone feature does together with another is mostly noise.
     "monotone_alone": StepRule({0: True, 8e3: False}),
     "depth_alone": 0,
-    "follows_signal": False,
+    "signal_doubt": None,
 }
 CLASSES = ALWAYS | {
     "n_estimators": StepRule({0: 400, 8e3: 800, 1.5e5: 1600}),
@@ -82,19 +95,29 @@ CLASSES = ALWAYS | {
     "category_cuts": 2,
 }
 TWO_CLASSES = CLASSES | {
+    "n_estimators": StepRule({0: LineRule({8e3: 400, 3.2e4: 800}), 1.5e5: 1600}),
+    "max_depth": StepRule({0: BlendRule({1.5e3: 4, 6e3: 5, 2e4: 5, 5e4: 6}), 1.5e5: 7}),
+    "hessian_share": LineRule({2e3: 0.1, 8e3: 0.05}),
+    "preference": BlendRule({4e3: BY_SIZE, 1.6e4: BY_SIGN}),
     # Steps get the size of a gradient at the released share of class 1, to this power.
-    "start_power": StepRule({0: 0.0, 8e3: 1.0}),
+    "start_power": BlendRule({2e3: 0.0, 3e4: 1.0}),
     # With many features there are so many rounds for each.
-    "rounds_per_feature": StepRule({0: 0, 8e3: 10}),
-    # Of fewer rows, what the first rounds show is noise.
-    "follows_signal": StepRule({0: False, 1e3: True}),
+    "rounds_per_feature": LineRule({8e3: 1.0, 3.2e4: 10.0}),
+    # Of few rows, what the first rounds show is noise: so many deviations of it are in doubt.
+    "signal_doubt": LineRule({500: 32.0, 8e3: 2.0}),
     # Of few rows, what smaller steps cannot learn in these rounds is more than their noise.
     "learning_rate": LineRule({500: 0.25, 8e3: 0.13}),
 }
 NUMBERS = CLASSES | {
+    "n_estimators": StepRule({0: LineRule({4e3: 400, 1.6e4: 800}), 1.5e5: 1600}),
+    "learning_rate": LineRule({4e3: 0.25, 1.6e4: 0.2}),
+    "max_depth": BlendRule({2e3: 4, 1.2e4: 6, 8e4: 6, 2.8e5: 7}),
     "gradient_clip": 0.2,
-    "step_prior": StepRule({0: 0.06, 3e3: 0.03}),
-    "sets_again": StepRule({0: 0.0, 2e4: 0.5}),
+    "step_prior": LineRule({1.5e3: 0.06, 6e3: 0.03}),
+    "hessian_share": LineRule({1e3: 0.1, 4e3: 0.05}),
+    "preference": BlendRule({2e3: BY_SIZE, 8e3: BY_SIGN}),
+    "sets_again": BlendRule({4e3: 0.0, 2e4: 0.5}),
+    "orders_categories": StepRule({0: False, 2.5e3: True}),
 }
 # Under pure epsilon the noise of a tree grows with their number.
 PURE_CLASSES = ALWAYS | {
@@ -110,22 +133,24 @@ PURE_CLASSES = ALWAYS | {
     "category_cuts": 1,
 }
 PURE_TWO_CLASSES = PURE_CLASSES | {
-    "n_estimators": StepRule({0: 28, 8e3: LineRule({4e4: 56, 49 * 4e4: 7 * 56})}),
+    "n_estimators": LineRule({8e3: 28, 4e4: 56, 49 * 4e4: 7 * 56}),
     "max_depth": 6,
+    "reg_lambda": LineRule({2e4: 100.0, 8e4: 30.0}),
+    "hessian_share": LineRule({2e4: 0.12, 8e4: 0.08}),
     # Each feature is cut alone first, to so many levels: what it shows then has the least noise.
     "depth_alone": 4,
     "orders_categories": StepRule({0: False, 1.5e4: True}),
 }
 PURE_NUMBERS = PURE_CLASSES | {
-    "n_estimators": StepRule({0: 28, 2e3: LineRule({8e3: 56, 49 * 8e3: 7 * 56})}),
-    "max_depth": StepRule({0: 4, 5e3: 5}),
+    "n_estimators": LineRule({2e3: 28, 8e3: 56, 49 * 8e3: 7 * 56}),
+    "max_depth": BlendRule({2.5e3: 4, 1e4: 5}),
     "reg_lambda": 30.0,
     "gradient_clip": 0.25,
     "step_prior": 0.06,
     "hessian_share": 0.08,
 }
 # What few rounds can learn takes large steps.
-RATE_OF_ROUNDS = StepRule({0: 0.7, 40: 0.5, 80: 0.3, 200: 0.2})
+RATE_OF_ROUNDS = LineRule({28: 0.7, 56: 0.5, 112: 0.3, 224: 0.2})
 # A large epsilon does not keep many rounds and deep trees from fitting few rows: their most.
 ROUNDS_OF_ROWS = LineRule({25_600: 800, 51_200: 1600})
 DEEP_FROM_ROUNDS, MOST_DEPTH_OF_FEWER = 1200, 6
@@ -174,7 +199,7 @@ def rules_of(facts: PublicFacts) -> dict[str, Any]:
     if facts.delta == 0:
         rules["n_estimators"] = round(rules["n_estimators"])
         rules["learning_rate"] = RATE_OF_ROUNDS(rules["n_estimators"])
-        return rules | loss.rules
+        return _of_whole_levels(rules | loss.rules)
     _limit_by_rows(rules, facts.n_rows, numbers=isinstance(loss, LabelRangeLoss))
     rules |= loss.rules
     if isinstance(loss, LogLinkLoss) and loss.gaussian_rules:
@@ -183,26 +208,34 @@ def rules_of(facts: PublicFacts) -> dict[str, Any]:
     if isinstance(loss, LogisticLoss):
         rules["step_prior"] *= (2 * start_deviation(loss)) ** rules["start_power"]
         _add_rounds_for_features(rules, facts.n_features, facts.epsilon)
-    return rules
+    return _of_whole_levels(rules)
+
+
+def _of_whole_levels(rules: dict[str, Any]) -> dict[str, Any]:
+    """Give a part of the rounds a level less, where a rule lies between two depths."""
+    depth = math.ceil(rules["max_depth"])
+    return rules | {"max_depth": depth, "shallow": depth - rules["max_depth"]}
 
 
 def _limit_by_rows(rules: dict[str, Any], n_rows: float, *, numbers: bool) -> None:
     """Limit rounds and depth by the number of rows alone."""
-    rounds = round(min(rules["n_estimators"], ROUNDS_OF_ROWS(n_rows)))
     usual, most = ROUNDS_OF_ROWS.points.values()
+    allowed = ROUNDS_OF_ROWS(n_rows)
+    rounds = round(min(rules["n_estimators"], allowed))
+    deep = allowed > usual if numbers else rounds >= DEEP_FROM_ROUNDS
     if numbers and rounds > usual:
-        # The most rounds at once, and deep; where rows are fewer, their steps are smaller instead.
+        # The most rounds at once; where rows are fewer, their steps are smaller instead.
         rules["learning_rate"] *= max((rounds / most) ** 2, 0.5)
         rounds = round(most)
     rules["n_estimators"] = rounds
-    if rounds < DEEP_FROM_ROUNDS:
+    if not deep:
         rules["max_depth"] = min(rules["max_depth"], MOST_DEPTH_OF_FEWER)
 
 
 def _add_rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: float) -> None:
     """Give many features enough rounds, in few of which each of them is cut."""
     drawable = math.floor(GAUSSIAN_ROUNDS * min(epsilon / EPSILON_OF_ROUNDS, 100.0) ** 2)
-    rounds = min(rules["rounds_per_feature"] * n_features, MOST_ROUNDS, drawable)
+    rounds = min(round(rules["rounds_per_feature"] * n_features), MOST_ROUNDS, drawable)
     if rounds >= 2 * rules["n_estimators"]:
         rules["learning_rate"] = RATE_OF_MANY_ROUNDS
     rules["n_estimators"] = max(rules["n_estimators"], rounds)

@@ -27,7 +27,7 @@ def test_a_side_has_the_rules_of_its_rows_and_the_fit_its_own():
     X, y = np.linspace(0, 1, 200)[:, np.newaxis], np.arange(200) % 2
     schema = {"bounds": {0: (0, 1)}, "classes": [0, 1]}
     rounds = []
-    for recipe in (BEST, rule_cliffs.with_rules_at(7_999), rule_cliffs.with_rules_at(8_001)):
+    for recipe in (BEST, rule_cliffs.with_rules_at(8_000), rule_cliffs.with_rules_at(32_000)):
         model = DPBoostClassifier(recipe=recipe, schema=schema, noise_seed=0, verbosity=-1)
         with pytest.warns(UserWarning, match="noise_seed|private"):
             rounds.append(model.fit(X, y).booster_.num_trees())
@@ -65,4 +65,4 @@ def test_a_plan_knows_which_rules_jump(monkeypatch):
         monkeypatch.setattr(type(rule_cliffs.PROBLEMS[name]), "local_digests", lambda self: {})
     plan = rule_cliffs.plan(Request(quick=True))
     assert len(plan.units) == 2 * len(list(rule_cliffs.cases()))
-    assert "n_estimators" in plan.facts["two classes, from 8000"]
+    assert "n_estimators" in plan.facts["two classes, from 150000"]

@@ -210,7 +210,7 @@ def test_released_gains_tell_the_queue_which_features_matter():
 
 def test_steps_are_smaller_once_little_was_learned():
     found = []
-    for signal in (None, SignalRate(n_rows=1e12, entropy=0.5)):
+    for signal in (None, SignalRate(n_rows=1e12, entropy=0.5, doubt=2.0)):
         steps = learner(LOSSES["logistic"])
         steps.signal = signal
         trees = run(training_rows(LOSSES["logistic"]), steps, ledger(), FIRST_ROUNDS + 1)
@@ -222,7 +222,7 @@ def test_steps_are_smaller_once_little_was_learned():
 
 def test_a_learning_rate_of_the_round_goes_before_the_signal():
     steps = learner(LOSSES["logistic"])
-    steps.signal = SignalRate(n_rows=1e12, entropy=0.5)
+    steps.signal = SignalRate(n_rows=1e12, entropy=0.5, doubt=2.0)
     records = ledger()
     rows = training_rows(LOSSES["logistic"])
     rows.deal(ALL, records)

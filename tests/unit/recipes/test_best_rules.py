@@ -10,6 +10,7 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins
+from dpboost.growing.feature_sampler import Preference
 from dpboost.losses import LogisticLoss, LogLinkLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.exact_arithmetic import divide
@@ -20,15 +21,13 @@ from dpboost.recipes.best_rules import (
     BY_SIZE,
     MOST_ROUNDS,
     RATE_OF_ROUNDS,
+    BlendRule,
     LineRule,
     StepRule,
     columns_to_choose,
+    rules_of,
 )
 from dpboost.recipes.recipe import PublicFacts, Setting
-
-# Rows times epsilon from which on a rule holds.
-ROWS_TO_TRUST, ROWS_FOR_FEW_ROUNDS = 8e3, 8e3
-ROWS_TO_ORDER_CATEGORIES, ROWS_FOR_ROUNDS = 1.5e4, 1.5e5
 
 SQUARED = SquaredLoss.from_label_bounds(-1, 1)
 SOFTMAX = SoftmaxLoss(n_outputs=4)
@@ -52,6 +51,8 @@ def test_a_rule_is_a_constant_steps_or_a_line_on_logarithmic_axes():
     line = LineRule({10: 1.0, 1000: 100.0})
     assert [line(known) for known in (0, 10, 1000, math.inf)] == [1.0, 1.0, 100.0, 100.0]
     assert line(100) == pytest.approx(10.0, rel=1e-12)
+    blend = BlendRule({10: 0.0, 1000: 1.0})
+    assert [blend(known) for known in (0, 100, 1000)] == [0.0, pytest.approx(0.5), 1.0]
     steps = StepRule({0: 7, 10: 8, 100: line})
     assert [steps(known) for known in (0, 9.99, 10, 99.9)] == [7, 7, 8, 8]
     assert steps(100) == line(100)
@@ -88,9 +89,12 @@ def test_less_budget_regularises_more_and_rules_of_a_loss_come_first():
 @pytest.mark.parametrize("share", [0.03, 0.24, 0.5, 0.9])
 def test_steps_are_as_large_as_gradients_at_the_released_start(share):
     loss = LogisticLoss().starting_at(share)
-    enough = defaults(facts(ROWS_TO_TRUST, loss))
-    assert enough.step_prior == pytest.approx(math.sqrt(share * (1 - share)), rel=1e-5)
-    assert defaults(facts(ROWS_TO_TRUST - 1, loss)).step_prior == 0.5
+    size = math.sqrt(share * (1 - share))
+    assert defaults(facts(3e4, loss)).step_prior == pytest.approx(size, rel=1e-5)
+    assert defaults(facts(math.sqrt(2e3 * 3e4), loss)).step_prior == pytest.approx(
+        math.sqrt(0.5 * size), rel=1e-5
+    )
+    assert defaults(facts(2e3, loss)).step_prior == 0.5
     assert defaults(facts(1e6, loss, delta=0.0)).step_prior == 0.7
 
 
@@ -105,13 +109,13 @@ def test_steps_are_as_large_as_gradients_at_the_released_start(share):
     ],
 )
 def test_many_features_ask_for_many_rounds(n_features, epsilon, rounds, rate):
-    many = replace(facts(2e4, LogisticLoss(), n_features=n_features), epsilon=epsilon)
-    found = defaults(replace(many, n_rows=2e4 / epsilon))
+    many = replace(facts(4e4, LogisticLoss(), n_features=n_features), epsilon=epsilon)
+    found = defaults(replace(many, n_rows=4e4 / epsilon))
     assert (found.n_estimators, found.learning_rate) == (rounds, rate)
     for other in (
-        facts(2e4, SQUARED, n_features=n_features),
-        facts(ROWS_TO_TRUST - 1, LogisticLoss(), n_features=n_features),
-        facts(2e4, LogisticLoss(), delta=0.0, n_features=n_features),
+        facts(4e4, SQUARED, n_features=n_features),
+        facts(7e3, LogisticLoss(), n_features=min(n_features, 400)),
+        facts(4e4, LogisticLoss(), delta=0.0, n_features=n_features),
     ):
         assert defaults(other) == defaults(replace(other, n_features=2))
 
@@ -172,39 +176,83 @@ def learner(chosen):
 
 
 def test_released_gains_are_followed_further_where_they_are_sure():
-    for delta, information, expected in (
-        (1e-6, ROWS_TO_TRUST - 1, BY_SIZE),
-        (1e-6, ROWS_TO_TRUST, BY_SIGN),
-        (0.0, 10 * ROWS_TO_TRUST, BY_SIZE),
-    ):
-        assert learner(facts(information, delta=delta)).queue.preference is expected
+    def preference(known, **others):
+        return learner(facts(known, **others)).queue.preference
+
+    assert (preference(2e3), preference(8e3)) == (BY_SIZE, BY_SIGN)
+    assert preference(1e6, delta=0.0) == BY_SIZE
+    between = preference(4e3)
+    assert between.doubt == pytest.approx(1.0)
+    assert between.power == pytest.approx((BY_SIZE.power + BY_SIGN.power) / 2)
+    assert between.floor == pytest.approx((BY_SIZE.floor + BY_SIGN.floor) / 2)
 
 
-@pytest.mark.parametrize(
-    ("loss", "rows"), [(SQUARED, 20_000), (LogisticLoss(), 50_000), (SOFTMAX, 50_000)]
-)
-def test_features_meet_again_where_rows_are_many(loss, rows):
-    for delta, n_rows, chance in ((1e-6, rows - 1, 0), (1e-6, rows, 0.5), (0, rows, 0)):
-        assert learner(facts(n_rows, loss, delta=delta)).queue.again == chance
+def test_features_meet_again_where_rows_are_many():
+    def chance(known, loss, delta=1e-6):
+        return learner(facts(known, loss, delta=delta)).queue.again
+
+    for loss in (LogisticLoss(), SOFTMAX):
+        assert (chance(49_999, loss), chance(50_000, loss)) == (0, 0.5)
+    found = [chance(known, SQUARED) for known in (4e3, math.sqrt(4e3 * 2e4), 2e4)]
+    assert found == pytest.approx([0, 0.25, 0.5])
+    assert {chance(1e6, loss, 0) for loss in (SQUARED, LogisticLoss(), SOFTMAX)} == {0}
 
 
-@pytest.mark.parametrize("n_rows", [1000, ROWS_FOR_ROUNDS])
-def test_steps_follow_the_signal_of_two_classes_unless_rows_are_very_few(n_rows):
-    some = facts(n_rows, LogisticLoss())
-    assert learner(some).signal.n_rows == n_rows
-    assert learner(some).signal.entropy == pytest.approx(math.log(2))
+def test_steps_follow_the_signal_of_two_classes_with_more_doubt_where_rows_are_few():
+    for n_rows, doubt in ((1e2, 32.0), (1e3, 16.0), (8e3, 2.0), (1e6, 2.0)):
+        some = facts(n_rows, LogisticLoss())
+        assert learner(some).signal.n_rows == n_rows
+        assert learner(some).signal.entropy == pytest.approx(math.log(2))
+        assert learner(some).signal.doubt == pytest.approx(doubt)
     own = replace(some, given={"learning_rate": 0.1})
-    few, pure = facts(999, LogisticLoss()), facts(1e6, LogisticLoss(), delta=0)
-    for other in (own, few, pure, facts(1e6, SQUARED), facts(1e6, SOFTMAX)):
+    pure = facts(1e6, LogisticLoss(), delta=0)
+    for other in (own, pure, facts(1e6, SQUARED), facts(1e6, SOFTMAX)):
         assert learner(other).signal is None
+
+
+def test_between_two_depths_a_part_of_the_rounds_has_a_level_less():
+    def levels(**given):
+        some = replace(facts(math.sqrt(2e3 * 1.2e4)), given=given)
+        return learner(some).depth, learner(some).shallow
+
+    assert levels() == (5, pytest.approx(0, abs=1e-9))
+    some = learner(facts(3e3))
+    assert (some.depth, some.shallow) == (5, pytest.approx(0.547, abs=0.001))
+    assert levels(max_depth=3)[1] == 0, "what the user says"
+    loop = build(setting_of(facts(3e3), defaults(facts(3e3))))
+    found = [loop.learner._partition(None).n_leaves for _ in range(300)]
+    assert max(found) <= 32
+    assert 0.2 < np.mean(np.array(found) > 16) < 0.6
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("loss", [SQUARED, LogisticLoss()], ids=lambda loss: loss.name)
+def test_rules_of_numbers_and_two_classes_hardly_jump(loss, delta):
+    """Only what cannot lie between two values does: see the run best-cliffs."""
+    known = np.geomspace(250, 1e6, 2000)
+    found = [rules_of(facts(n_rows, loss, delta=delta)) for n_rows in known]
+    for name, first in found[0].items():
+        if isinstance(first, bool) or name in ("max_depth", "shallow", "signal_doubt"):
+            continue
+        values = [rules[name] for rules in found]
+        if isinstance(first, Preference):
+            values = [(value.doubt, value.power, value.floor) for value in values]
+        largest = np.ptp(np.array(values, dtype=float), axis=0)
+        steps = np.abs(np.diff(np.array(values, dtype=float), axis=0)).max(axis=0)
+        jumps = {"n_estimators", "sets_again"} if delta else {}
+        if name not in jumps:
+            assert (steps <= 0.03 * largest).all(), name
+    levels = [rules["max_depth"] - rules["shallow"] for rules in found]
+    assert sum(np.abs(np.diff(levels)) > 0.02) == (
+        1 if delta and isinstance(loss, LogisticLoss) else 0
+    )
 
 
 @pytest.mark.parametrize("loss", [SQUARED, LogisticLoss(), SOFTMAX], ids=lambda loss: loss.name)
 def test_few_rows_keep_few_rounds_whatever_the_epsilon(loss):
     for n_rows, epsilon, rounds, depth in (
-        (20_000, 1.0, 800, 6),
-        (20_000, 50.0, 800, 6),
-        (90_000, 1.0, 800, 6),
+        (25_000, 50.0, 800, 6),
+        (75_000, 1.0, 800, 6),
         (90_000, 8.0, 1600, 7),
         (1e7, 1.0, 1600, 7),
     ):
@@ -241,13 +289,20 @@ def test_more_rows_buy_more_rounds_of_classes_and_larger_steps_of_numbers(
     assert hyper.learning_rate == pytest.approx(rate, rel=1e-12)
 
 
-def test_categories_are_ordered_where_a_round_for_each_feature_pays():
-    assert learner(facts(ROWS_TO_ORDER_CATEGORIES)).to_order == [1]
-    assert learner(facts(ROWS_TO_ORDER_CATEGORIES - 1)).to_order == []
-    assert learner(facts(10 * ROWS_TO_ORDER_CATEGORIES, delta=0.0)).to_order == []
-    pure = facts(ROWS_TO_ORDER_CATEGORIES, LogisticLoss(), delta=0.0)
-    assert learner(pure).to_order == [1]
-    assert learner(replace(pure, n_rows=ROWS_TO_ORDER_CATEGORIES - 1)).to_order == []
+@pytest.mark.parametrize(
+    ("loss", "delta", "known"),
+    [
+        (SQUARED, 1e-6, 2.5e3),
+        (LogisticLoss(), 1e-6, 1.5e4),
+        (SOFTMAX, 1e-6, 1.5e4),
+        (LogisticLoss(), 0.0, 1.5e4),
+        (SQUARED, 0.0, math.inf),
+    ],
+)
+def test_categories_are_ordered_where_a_round_for_each_feature_pays(loss, delta, known):
+    some = facts(min(known, 1e6), loss, delta=delta)
+    assert learner(some).to_order == ([1] if known < math.inf else [])
+    assert learner(replace(some, n_rows=some.n_rows - 1)).to_order == []
 
 
 @pytest.mark.parametrize(
@@ -272,14 +327,15 @@ def test_with_two_classes_and_a_pure_epsilon_features_are_cut_alone_first(
     assert alone(n_estimators=n_estimators, max_depth=2) == min(depth, 2)
 
 
-def test_a_small_pure_epsilon_buys_few_rounds_of_two_classes():
-    def rounds(information, loss):
-        found = defaults(facts(information, loss, delta=0.0))
-        return found.n_estimators, found.learning_rate
+def test_a_small_pure_epsilon_buys_few_rounds():
+    def rounds(known, loss):
+        found = defaults(facts(known, loss, delta=0.0))
+        return found.n_estimators, pytest.approx(found.learning_rate)
 
-    assert rounds(ROWS_FOR_FEW_ROUNDS - 1, LogisticLoss()) == (28, 0.7)
-    assert rounds(ROWS_FOR_FEW_ROUNDS, LogisticLoss()) == (56, 0.5)
-    assert rounds(ROWS_FOR_FEW_ROUNDS - 1, SQUARED) == (56, 0.5)
+    for loss, few, enough in ((LogisticLoss(), 8e3, 4e4), (SQUARED, 2e3, 8e3)):
+        assert rounds(few, loss) == (28, 0.7)
+        assert rounds(enough, loss) == (56, 0.5)
+        assert rounds(4 * enough, loss) == (112, 0.3)
 
 
 def test_trees_of_two_classes_are_deep_under_any_pure_epsilon():
