@@ -117,7 +117,7 @@ NUMBERS = CLASSES | {
     "hessian_share": LineRule({1e3: 0.1, 4e3: 0.05}),
     "preference": BlendRule({2e3: BY_SIZE, 8e3: BY_SIGN}),
     "sets_again": BlendRule({4e3: 0.0, 2e4: 0.5}),
-    "orders_categories": StepRule({0: False, 2.5e3: True}),
+    "orders_categories": StepRule({0: False, 2e3: True}),
 }
 # Under pure epsilon the noise of a tree grows with their number.
 PURE_CLASSES = ALWAYS | {
