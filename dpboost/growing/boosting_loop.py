@@ -77,6 +77,9 @@ class BoostingLoop:
         Releases before the first round.
     listed : ListedParts, optional
         Estimates of category frequencies from released sums.
+    stretch : float, default=1
+        By which the leaf values of the model are larger than those that the rows train on. Shrunken
+        steps leave scores too close to the start; larger steps would add noise.
     """
 
     n_rounds: int
@@ -85,6 +88,7 @@ class BoostingLoop:
     order: TreesInOrder | None = None
     choice: ColumnChoice | None = None
     listed: ListedParts | None = None
+    stretch: float = 1.0
 
     def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
         """Bin the encoded rows and set their initial scores."""
@@ -173,6 +177,8 @@ class BoostingLoop:
                                 learning_rate=callback.before(rows.n_trees) if callback else None,
                             )
                         rows.append(grown)
+                        if self.stretch != 1.0:
+                            grown = tuple(tree.stretched(self.stretch) for tree in grown)
                         trees += grown
                         on_tree()
                         if callback and callback.after(grown):

@@ -314,7 +314,19 @@ def build(setting: Setting) -> BoostingLoop:
         ),
         choice=_choice(setting, np.flatnonzero(allowed), queue),
         listed=listed,
+        stretch=_stretch(facts, monotone=bool(constraints.monotone)),
     )
+
+
+def _stretch(facts: PublicFacts, *, monotone: bool) -> float:
+    """Return by what the model's leaves are larger than those that the rows train on.
+
+    Not where the user sets the size of steps, nor where later fits or corrections of sums go by the
+    scores of the rows.
+    """
+    if monotone or facts.continued or {"learning_rate", "max_delta_step"} & facts.given.keys():
+        return 1.0
+    return float(rules_of(facts)["stretch"])
 
 
 def _choice(

@@ -78,6 +78,7 @@ ALWAYS = {
     "monotone_alone": StepRule({0: True, 8e3: False}),
     "depth_alone": 0,
     "signal_doubt": None,
+    "stretch": 1.0,
 }
 CLASSES = ALWAYS | {
     "n_estimators": StepRule({0: 400, 8e3: 800, 1.5e5: 1600}),
@@ -100,13 +101,15 @@ TWO_CLASSES = CLASSES | {
     "hessian_share": LineRule({2e3: 0.1, 8e3: 0.05}),
     "preference": BlendRule({4e3: BY_SIZE, 1.6e4: BY_SIGN}),
     # Steps get the size of a gradient at the released share of class 1, to this power.
-    "start_power": BlendRule({2e3: 0.0, 3e4: 1.0}),
+    "start_power": BlendRule({5e3: 0.0, 5e4: 1.0}),
     # With many features there are so many rounds for each.
     "rounds_per_feature": LineRule({8e3: 1.0, 3.2e4: 10.0}),
     # Of few rows, what the first rounds show is noise: so many deviations of it are in doubt.
     "signal_doubt": LineRule({500: 32.0, 8e3: 2.0}),
     # Of few rows, what smaller steps cannot learn in these rounds is more than their noise.
     "learning_rate": LineRule({500: 0.25, 8e3: 0.13}),
+    # What they have not learned is the same for all rows: scores are that much larger in the model.
+    "stretch": LineRule({1e3: 1.0, 3e3: 1.05, 8e3: 1.05, 4e4: 1.0}),
 }
 NUMBERS = CLASSES | {
     "n_estimators": StepRule({0: LineRule({4e3: 400, 1.6e4: 800}), 1.5e5: 1600}),

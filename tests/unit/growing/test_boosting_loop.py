@@ -1,6 +1,7 @@
 """Without noise the engine must grow exactly the trees of a plain reference."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -201,12 +202,14 @@ class Watcher:
         return len(self.seen) == self.last
 
 
-@pytest.mark.parametrize("recipe", ["seq", "dpboost", "best"])
-def test_a_watch_sees_every_round_and_may_end_training(recipe):
-    loss = SquaredLoss.from_label_bounds(-2.0, 2.0)
+LOSS = SquaredLoss.from_label_bounds(-2.0, 2.0)
+
+
+def prepared(recipe):
+    """Return the loop of a recipe for twelve rounds, rows to train on and a ledger."""
+    loss = LOSS
     bins, signal = table(400, 0)
     labels = loss.encode_labels(signal)
-    watcher = Watcher([None, 0.5, 1e-9] + [None] * 9, last=3)
     algorithm = ALGORITHMS.find(recipe, "test")
     sharing = {"best": 1, "dpboost": 4}.get(recipe)
     hyper = set_values({"n_estimators": 12, "max_depth": 2, "trees_per_ensemble": sharing})
@@ -227,16 +230,37 @@ def test_a_watch_sees_every_round_and_may_end_training(recipe):
         ),
         layout(),
     )
-    records = ledger(Fraction(12))
-    trees = algorithm.build(setting).boost(
+    return algorithm.build(setting), rows, ledger(Fraction(12))
+
+
+@pytest.mark.parametrize("recipe", ["seq", "dpboost", "best"])
+def test_a_watch_sees_every_round_and_may_end_training(recipe):
+    watcher = Watcher([None, 0.5, 1e-9] + [None] * 9, last=3)
+    loop, rows, records = prepared(recipe)
+    trees = loop.boost(
         rows, budget=Fraction(12), ledger=records, on_tree=lambda: None, callback=watcher
     )
     assert [seen[0] for seen in watcher.seen] == list(trees)
     assert len(trees) == 3
     spent = Fraction(4) if recipe == "dpboost" else Fraction(3)
     assert records.spent == spent
-    largest = [np.abs(tree.leaf_value).max() * loss.unit for tree in trees]
+    largest = [np.abs(tree.leaf_value).max() * LOSS.unit for tree in trees]
     assert largest[2] < 1e-6 < largest[0]
+
+
+def test_rows_train_on_leaves_that_are_not_stretched():
+    """Twelve rounds of the same noise: the leaves of each are larger by the factor alone."""
+    found = []
+    for stretch in (1.0, 1.5):
+        loop, rows, _ = prepared("best")
+        records = open_ledger(12, seed=4)
+        loop = replace(loop, stretch=stretch)
+        found.append(loop.boost(rows, budget=Fraction(12), ledger=records, on_tree=lambda: None))
+    for plain, stretched in zip(*found, strict=True):
+        np.testing.assert_array_equal(stretched.leaf_value, np.rint(1.5 * plain.leaf_value))
+        count = plain.leaf_count
+        np.testing.assert_allclose(stretched.noise.stddev(count), 1.5 * plain.noise.stddev(count))
+    assert np.ptp(found[0][-1].leaf_value) > 0
 
 
 class FakeBinner:

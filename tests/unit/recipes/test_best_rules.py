@@ -30,6 +30,7 @@ from dpboost.recipes.best_rules import (
 from dpboost.recipes.recipe import PublicFacts, Setting
 
 SQUARED = SquaredLoss.from_label_bounds(-1, 1)
+BINARY = LogisticLoss()
 SOFTMAX = SoftmaxLoss(n_outputs=4)
 
 
@@ -90,11 +91,11 @@ def test_less_budget_regularises_more_and_rules_of_a_loss_come_first():
 def test_steps_are_as_large_as_gradients_at_the_released_start(share):
     loss = LogisticLoss().starting_at(share)
     size = math.sqrt(share * (1 - share))
-    assert defaults(facts(3e4, loss)).step_prior == pytest.approx(size, rel=1e-5)
-    assert defaults(facts(math.sqrt(2e3 * 3e4), loss)).step_prior == pytest.approx(
+    assert defaults(facts(5e4, loss)).step_prior == pytest.approx(size, rel=1e-5)
+    assert defaults(facts(math.sqrt(5e3 * 5e4), loss)).step_prior == pytest.approx(
         math.sqrt(0.5 * size), rel=1e-5
     )
-    assert defaults(facts(2e3, loss)).step_prior == 0.5
+    assert defaults(facts(5e3, loss)).step_prior == 0.5
     assert defaults(facts(1e6, loss, delta=0.0)).step_prior == 0.7
 
 
@@ -208,6 +209,20 @@ def test_steps_follow_the_signal_of_two_classes_with_more_doubt_where_rows_are_f
     pure = facts(1e6, LogisticLoss(), delta=0)
     for other in (own, pure, facts(1e6, SQUARED), facts(1e6, SOFTMAX)):
         assert learner(other).signal is None
+
+
+def test_scores_of_the_model_are_larger_where_shrunken_steps_leave_them_too_small():
+    def stretch(known, loss=BINARY, continued=False, **given):
+        some = replace(facts(known, loss), continued=continued, given=given)
+        return build(setting_of(some, BEST.settle(some))).stretch
+
+    found = [stretch(known) for known in (1e3, 3e3, 8e3, 4e4, 1e6)]
+    assert found == [1.0, 1.05, 1.05, 1.0, 1.0]
+    assert 1.0 < stretch(2e3) < 1.05
+    for given in ({"learning_rate": 0.1}, {"max_delta_step": 0.5}):
+        assert stretch(5e3, **given) == 1.0, "what the user says"
+    assert stretch(5e3, monotone_constraints="1,0") == stretch(5e3, continued=True) == 1.0
+    assert stretch(5e3, SQUARED) == stretch(5e3, SOFTMAX) == 1.0
 
 
 def test_between_two_depths_a_part_of_the_rounds_has_a_level_less():
