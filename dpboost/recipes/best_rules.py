@@ -84,6 +84,8 @@ CLASSES = ALWAYS | {
 TWO_CLASSES = CLASSES | {
     # Steps get the size of a gradient at the released share of class 1, to this power.
     "start_power": StepRule({0: 0.0, 8e3: 1.0}),
+    # Of few rows, deep leaves are mostly noise; of fewer still, the rule for all classes holds.
+    "max_depth": StepRule({0: 4, 500: 3, 8e3: 6, 1.5e5: 7}),
     # With many features there are so many rounds for each.
     "rounds_per_feature": StepRule({0: 0, 8e3: 10}),
     # Of fewer rows, what the first rounds show is noise.
@@ -129,6 +131,8 @@ RATE_OF_ROUNDS = StepRule({0: 0.7, 40: 0.5, 80: 0.3, 200: 0.2})
 # A large epsilon does not keep many rounds and deep trees from fitting few rows: their most.
 ROUNDS_OF_ROWS = LineRule({25_600: 800, 51_200: 1600})
 DEEP_FROM_ROUNDS, MOST_DEPTH_OF_FEWER = 1200, 6
+# With fewer rows times epsilon for each of several classes, trees have this many levels at most.
+FEW_OF_A_CLASS, DEPTH_OF_FEW = 60, 3
 # Where gradients go far beyond typical ones the loss has its own depth; it is at least this.
 DEPTH_OF_TAILS = StepRule({0: 0, 5e4: 5})
 # Rounds for many features: the most, and the rate of twice the usual.
@@ -176,6 +180,9 @@ def rules_of(facts: PublicFacts) -> dict[str, Any]:
         rules["learning_rate"] = RATE_OF_ROUNDS(rules["n_estimators"])
         return rules | loss.rules
     _limit_by_rows(rules, facts.n_rows, numbers=isinstance(loss, LabelRangeLoss))
+    n_classes = 1 if isinstance(loss, LabelRangeLoss) else loss.n_outputs
+    if n_classes > 1 and known < FEW_OF_A_CLASS * n_classes:
+        rules["max_depth"] = min(rules["max_depth"], DEPTH_OF_FEW)
     rules |= loss.rules
     if isinstance(loss, LogLinkLoss) and loss.gaussian_rules:
         rules |= loss.gaussian_rules

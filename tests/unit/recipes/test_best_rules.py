@@ -10,7 +10,14 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins
-from dpboost.losses import LogisticLoss, LogLinkLoss, SoftmaxLoss, SquaredLoss
+from dpboost.losses import (
+    LogisticLoss,
+    LogLinkLoss,
+    OneVsRestLoss,
+    QuantilesLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+)
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.exact_arithmetic import divide
 from dpboost.privacy.sensitivity.bound import Neighbors
@@ -211,6 +218,25 @@ def test_few_rows_keep_few_rounds_whatever_the_epsilon(loss):
         hyper = defaults(replace(facts(n_rows, loss), epsilon=epsilon))
         found = (hyper.n_estimators, hyper.max_depth, hyper.learning_rate)
         assert found == (rounds, depth, 0.13 if isinstance(loss, LogisticLoss) else 0.2)
+
+
+def test_few_rows_of_two_classes_have_shallow_trees():
+    depths = {
+        known: defaults(facts(known, LogisticLoss())).max_depth for known in (499, 500, 7_999)
+    }
+    assert depths == {499: 4, 500: 3, 7_999: 3}
+    assert defaults(facts(7_999, SOFTMAX)).max_depth == 5
+
+
+@pytest.mark.parametrize("loss", [SOFTMAX, OneVsRestLoss(n_outputs=4)], ids=lambda loss: loss.name)
+def test_few_rows_of_each_of_several_classes_have_shallow_trees(loss):
+    assert [defaults(facts(known, loss)).max_depth for known in (239, 240)] == [3, 4]
+    assert defaults(facts(239, loss, delta=0.0)).max_depth == 4
+
+
+def test_several_quantiles_are_no_classes():
+    loss = QuantilesLoss.of(SQUARED, (0.1, 0.5, 0.9))
+    assert defaults(facts(100, loss)).max_depth == 4
 
 
 def test_steps_of_two_classes_grow_where_rows_are_few_without_a_jump():
