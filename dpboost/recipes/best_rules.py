@@ -97,7 +97,10 @@ CLASSES = ALWAYS | {
 }
 TWO_CLASSES = CLASSES | {
     "n_estimators": StepRule({0: LineRule({8e3: 400, 3.2e4: 800}), 1.5e5: 1600}),
-    "max_depth": StepRule({0: BlendRule({1.5e3: 4, 6e3: 5, 2e4: 5, 5e4: 6}), 1.5e5: 7}),
+    # Of few rows, deep leaves are mostly noise; of fewer still, the rule for all classes holds.
+    "max_depth": StepRule(
+        {0: BlendRule({500: 4, 1e3: 3, 3e3: 3, 8e3: 5, 2e4: 5, 5e4: 6}), 1.5e5: 7}
+    ),
     "hessian_share": LineRule({2e3: 0.1, 8e3: 0.05}),
     "preference": BlendRule({4e3: BY_SIZE, 1.6e4: BY_SIGN}),
     # Steps get the size of a gradient at the released share of class 1, to this power.
@@ -114,7 +117,7 @@ TWO_CLASSES = CLASSES | {
 NUMBERS = CLASSES | {
     "n_estimators": StepRule({0: LineRule({4e3: 400, 1.6e4: 800}), 1.5e5: 1600}),
     "learning_rate": LineRule({4e3: 0.25, 1.6e4: 0.2}),
-    "max_depth": BlendRule({2e3: 4, 1.2e4: 6, 8e4: 6, 2.8e5: 7}),
+    "max_depth": BlendRule({1e3: 3, 1.2e4: 6, 8e4: 6, 2.8e5: 7}),
     "gradient_clip": 0.2,
     "step_prior": LineRule({1.5e3: 0.06, 6e3: 0.03}),
     "hessian_share": LineRule({1e3: 0.1, 4e3: 0.05}),
@@ -157,6 +160,8 @@ RATE_OF_ROUNDS = LineRule({28: 0.7, 56: 0.5, 112: 0.3, 224: 0.2})
 # A large epsilon does not keep many rounds and deep trees from fitting few rows: their most.
 ROUNDS_OF_ROWS = LineRule({25_600: 800, 51_200: 1600})
 DEEP_FROM_ROUNDS, MOST_DEPTH_OF_FEWER = 1200, 6
+# With fewer rows times epsilon for each of several classes, trees have this many levels at most.
+FEW_OF_A_CLASS, DEPTH_OF_FEW = 60, 3
 # Where gradients go far beyond typical ones the loss has its own depth; it is at least this.
 DEPTH_OF_TAILS = StepRule({0: 0, 5e4: 5})
 # Rounds for many features: the most, and the rate of twice the usual.
@@ -204,6 +209,9 @@ def rules_of(facts: PublicFacts) -> dict[str, Any]:
         rules["learning_rate"] = RATE_OF_ROUNDS(rules["n_estimators"])
         return _of_whole_levels(rules | loss.rules)
     _limit_by_rows(rules, facts.n_rows, numbers=isinstance(loss, LabelRangeLoss))
+    n_classes = 1 if isinstance(loss, LabelRangeLoss) else loss.n_outputs
+    if n_classes > 1 and known < FEW_OF_A_CLASS * n_classes:
+        rules["max_depth"] = min(rules["max_depth"], DEPTH_OF_FEW)
     rules |= loss.rules
     if isinstance(loss, LogLinkLoss) and loss.gaussian_rules:
         rules |= loss.gaussian_rules
