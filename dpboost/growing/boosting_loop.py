@@ -78,8 +78,8 @@ class BoostingLoop:
     listed : ListedParts, optional
         Estimates of category frequencies from released sums.
     stretch : float, default=1
-        By which the leaf values of the model are larger than those that the rows train on. Shrunken
-        steps leave scores too close to the start; larger steps would add noise.
+        By which the leaf values of the model are larger than those that the rows train on: the
+        rest of the fit, and the order of all scores, stay as they are.
     """
 
     n_rounds: int

@@ -218,14 +218,14 @@ def test_steps_follow_the_signal_of_two_classes_with_more_doubt_where_rows_are_f
         assert learner(other).signal is None
 
 
-def test_scores_of_the_model_are_larger_where_shrunken_steps_leave_them_too_small():
+def test_scores_of_the_model_are_smaller_with_few_rows_and_then_a_little_larger():
     def stretch(known, loss=BINARY, continued=False, **given):
         some = replace(facts(known, loss), continued=continued, given=given)
         return build(setting_of(some, BEST.settle(some))).stretch
 
-    found = [stretch(known) for known in (1e3, 3e3, 8e3, 4e4, 1e6)]
-    assert found == [1.0, 1.05, 1.05, 1.0, 1.0]
-    assert 1.0 < stretch(2e3) < 1.05
+    found = [stretch(known) for known in (10, 250, 2e3, 3e3, 8e3, 4e4, 1e6)]
+    assert found == [0.2, 0.4, 1.0, 1.05, 1.05, 1.0, 1.0]
+    assert 0.6 < stretch(1e3) < 1.0 < stretch(2.5e3) < 1.05
     for given in ({"learning_rate": 0.1}, {"max_delta_step": 0.5}):
         assert stretch(5e3, **given) == 1.0, "what the user says"
     assert stretch(5e3, monotone_constraints="1,0") == stretch(5e3, continued=True) == 1.0
