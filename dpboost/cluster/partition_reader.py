@@ -191,7 +191,7 @@ class Reader:
         return PartFacts(
             n_rows=n_rows,
             fingerprint=found,
-            columns=ColumnFacts.of(rows.table),
+            columns=rows.table.columns,
             lists=rows.table.categorical if self.reading.lists_assumed else {},
             classes=() if self.task == "regression" else tuple(np.unique(rows.labels).tolist()),
             n_outputs=0 if scores is None else len(scores),

@@ -237,17 +237,19 @@ class Binner:
         Raises
         ------
         InvalidParameterError
-            For another number of columns, other lists of categories, and parts that hold more or
-            fewer rows than the table.
+            For another number of columns, other lists of categories, parts that hold more or
+            fewer rows than the table, and rows of which other bins were kept.
 
         Privacy
         -------
         The bins are private; each depends on its own row and on public numbers.
         """
         self._check_table(table)
-        kept = table.kept_bins(self)
-        if kept is not None:
-            return kept
+        if table.binned is not None:
+            binner, bins = table.binned
+            if binner != self:
+                raise _other_bins()
+            return bins
         if table.stored is not None:
             return self._transform_stored(table.stored, n_threads)
         out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)
@@ -272,7 +274,8 @@ class Binner:
             binning.bin_dense(
                 values, **maps, out=out[first:last], first_row=first_row + row, n_threads=useful
             )
-        for feature, codes, categories in part.coded():
+        for feature in part.categorical:
+            codes, categories = part.coded(feature)
             rows = out[feature, first_row : first_row + part.n_rows]
             # Each category is binned once; code -1 finds the last bin.
             np.take(self.bin_values(feature, categories), codes, out=rows, mode="wrap")
@@ -411,6 +414,13 @@ def _ordinal(n_categories: int) -> EdgeBins:
         positions = np.linspace(0, len(borders) - 1, MAX_VALUE_BINS - 1)
         borders = borders[to_integer_units(positions, 0, len(borders) - 1, toward_zero=True)]
     return EdgeBins(edges=tuple(borders.tolist()))
+
+
+def _other_bins() -> InvalidParameterError:
+    return InvalidParameterError(
+        "The rows of X were read once, into the bins that the schema gives, and this fit asks for "
+        "others: pass X as a table."
+    )
 
 
 def _other_length() -> InvalidParameterError:
