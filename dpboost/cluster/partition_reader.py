@@ -85,8 +85,6 @@ class PartFacts:
 
     Parameters
     ----------
-    n_rows : int
-    fingerprint : Fingerprint
     columns : ColumnFacts or None
         None if there are no rows.
     lists : dict of int to list
@@ -144,7 +142,6 @@ class Reader:
 
     Parameters
     ----------
-    reading : Reading
     schema : Schema
         As the user declares it.
     task : {"regression", "classification"}

@@ -87,8 +87,6 @@ def fit_until_stopped(
         Those to train on.
     request : FitRequest
         Checked, under a budget.
-    ledger : Ledger
-        The gate.
 
     Privacy
     -------

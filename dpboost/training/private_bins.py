@@ -189,7 +189,6 @@ class ReleasedBins:
 
     Parameters
     ----------
-    binner : Binner
     masses : dict of int to ndarray of shape (n_bins + 1,)
         Released rows in each bin of the features whose bins were released, not below zero. What
         is missing to the released number of rows is in the missing bin, where it stands out.
@@ -232,8 +231,6 @@ def release_bins(
         Released number of rows.
     budget : Fraction or inf
         In the unit of the ledger's accountant.
-    ledger : Ledger
-        The gate.
 
     Returns
     -------

@@ -133,8 +133,6 @@ class Continuation:
         ----------
         rows_per_user : int or None
             Of the fit that continues it.
-        owner : str
-            For messages.
         """
         if self.report is None:
             return
@@ -210,8 +208,6 @@ class FitRequest:
         Where scores begin, if not at a released start value.
     public_seed : int
         Seed of public randomness: random partitions, order of features.
-    owner : str
-        Name of the caller in error messages.
     reading : Reading, optional
         How the table is to be read.
     n_jobs : int, optional

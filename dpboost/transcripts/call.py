@@ -47,7 +47,6 @@ class TableForm:
         ``"array"``, ``"frame"``, or the format of a sparse matrix.
     dtypes : tuple of str
         Of each column of a frame; else of all cells.
-    n_columns : int
     names : tuple, optional
         Of the columns of a frame or of a ``Dataset``.
     ordered : tuple of int
