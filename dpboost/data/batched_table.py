@@ -122,7 +122,7 @@ def bin_while_reading(
     Returns
     -------
     table : Table
-        With ``binned`` alone.
+        Of which the bins are kept alone.
     labels, weights : ndarray of shape (n_rows,) or None
     """
     columns = [bytearray() for _ in range(binner.n_features)]
@@ -136,10 +136,29 @@ def bin_while_reading(
     for position, line in enumerate(joined):
         line[:] = np.frombuffer(columns[position], dtype=np.uint8)
         columns[position] = bytearray()  # its memory is free before the next one is copied
-    kept = Table(
-        table.columns,
-        n_rows=joined.shape[1],
-        categorical=table.categorical,
-        binned=(binner, joined),
+    return binned_table(table, binner, joined), *batches.joined(beside)
+
+
+def binned_table(like: Table, binner: Binner, bins: NDArray[np.uint8]) -> Table:
+    """Return a table of rows of which only the bins are kept.
+
+    Parameters
+    ----------
+    like : Table
+        The table that was read.
+    binner : Binner
+        Public.
+    bins : ndarray of shape (n_features, n_rows), uint8
+    """
+
+    def kept_bins(asked: object) -> NDArray[np.uint8]:
+        if asked != binner:
+            raise InvalidParameterError(
+                "The rows of X were read once, into the bins that the schema gives, and this fit "
+                "asks for others: pass X as a table."
+            )
+        return bins
+
+    return Table(
+        like.columns, n_rows=bins.shape[1], categorical=like.categorical, kept_bins=kept_bins
     )
-    return kept, *batches.joined(beside)

@@ -245,11 +245,8 @@ class Binner:
         The bins are private; each depends on its own row and on public numbers.
         """
         self._check_table(table)
-        if table.binned is not None:
-            binner, bins = table.binned
-            if binner != self:
-                raise _other_bins()
-            return bins
+        if table.kept_bins is not None:
+            return table.kept_bins(self)
         if table.stored is not None:
             return self._transform_stored(table.stored, n_threads)
         out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)
@@ -414,13 +411,6 @@ def _ordinal(n_categories: int) -> EdgeBins:
         positions = np.linspace(0, len(borders) - 1, MAX_VALUE_BINS - 1)
         borders = borders[to_integer_units(positions, 0, len(borders) - 1, toward_zero=True)]
     return EdgeBins(edges=tuple(borders.tolist()))
-
-
-def _other_bins() -> InvalidParameterError:
-    return InvalidParameterError(
-        "The rows of X were read once, into the bins that the schema gives, and this fit asks for "
-        "others: pass X as a table."
-    )
 
 
 def _other_length() -> InvalidParameterError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -105,8 +105,8 @@ class Table:
         list: the declared one, or else the private one of the column's pandas type.
     stored : StoredColumns, StoredRows or None
         The cells that a sparse table stores; None for a dense one.
-    binned : tuple of (Binner, ndarray) or None
-        The bins of a table of which nothing else was kept.
+    kept_bins : callable or None
+        ``kept_bins(binner)`` returns the bins of a table of which nothing else was kept.
 
     Privacy
     -------
@@ -118,12 +118,12 @@ class Table:
         "_dense",
         "_frame",
         "_number_codes",
-        "binned",
         "boolean",
         "categorical",
         "columns",
         "feature_names",
         "integer",
+        "kept_bins",
         "n_features",
         "n_rows",
         "ordered",
@@ -141,7 +141,7 @@ class Table:
         frame: Any = None,
         categorical: Mapping[int, list[Any]] | None = None,
         number_codes: frozenset[int] = frozenset(),
-        binned: tuple[object, NDArray[np.uint8]] | None = None,
+        kept_bins: Callable[[Any], NDArray[np.uint8]] | None = None,
     ) -> None:
         self.n_rows = n_rows
         self.columns = columns
@@ -153,7 +153,7 @@ class Table:
         self.boolean = columns.boolean
         self.zero_as_missing = columns.zero_as_missing
         self.stored = stored
-        self.binned = binned
+        self.kept_bins = kept_bins
         self._dense = dense
         self._frame = frame
         self._number_codes = number_codes

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.batched_table import BatchedTable
+from dpboost.data.batched_table import BatchedTable, binned_table
 from dpboost.data.batches import Batches
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins, EdgeBins, uniform_bins
@@ -359,7 +359,7 @@ def test_rows_that_were_read_into_bins_have_no_others():
     binner = Binner(features=[uniform_bins(0.0, 1.0, 4)], feature_names=["a"])
     other = Binner(features=[uniform_bins(0.0, 2.0, 4)], feature_names=["a"])
     table = read_table(np.zeros((3, 1)), feature_names=["a"])
-    read = Table(table.columns, n_rows=3, binned=(binner, binner.transform(table)))
+    read = binned_table(table, binner, binner.transform(table))
     assert binner.transform(read) is binner.transform(read)
     with pytest.raises(InvalidParameterError, match="asks for others: pass X as a table"):
         other.transform(read)
