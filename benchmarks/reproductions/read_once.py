@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import dpboost
 from dpboost.data.binner import Binner
 from dpboost.data.labels import read_class_labels
-from dpboost.data.table import ColumnFacts, Table, read_table
+from dpboost.data.table import Table, read_table
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Recipe
@@ -44,12 +44,10 @@ class Remembered(Table):
 
     def __init__(self, table: Table) -> None:
         super().__init__(
+            table.columns,
             n_rows=table.n_rows,
-            feature_names=table.feature_names,
             categorical=table.categorical,
-            ordered=table.ordered,
-            integer=table.integer,
-            boolean=table.boolean,
+            kept_bins=self._bins,
         )
         self._table = table
         self._known: list[tuple[Binner, NDArray[np.uint8]]] = []
@@ -58,9 +56,8 @@ class Remembered(Table):
         """Return a column of the table."""
         return self._table.column(feature)
 
-    def kept_bins(self, binner: object) -> NDArray[np.uint8]:
+    def _bins(self, binner: Binner) -> NDArray[np.uint8]:
         """Return a copy of the bins, which a fit may put into another order."""
-        assert isinstance(binner, Binner)
         for known, bins in self._known:
             if known == binner:
                 return bins.copy()
@@ -148,7 +145,7 @@ class Divided:
             # Epsilons too small for a data set are what these figures are about.
             warnings.simplefilter("ignore", dpboost.NotPrivateWarning)
             warnings.simplefilter("ignore", dpboost.ParameterWarning)
-            inputs = Inputs.of(ColumnFacts.of(table), labels, table.categorical, extras, request)
+            inputs = Inputs.of(table.columns, labels, table.categorical, extras, request)
             ledger = request.open_ledger(inputs)
             rows = RawRows(table=table, labels=labels, extras=extras)
             return fit(RowHandle(LocalRows(rows)), inputs, request, ledger)

@@ -24,7 +24,7 @@ from dpboost.audit.run_trace import Violation
 from dpboost.audit.tree_witnesses import tree_witnesses
 from dpboost.audit.witnesses import Witness
 from dpboost.data.labels import read_class_labels
-from dpboost.data.table import ColumnFacts, read_table
+from dpboost.data.table import read_table
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.queries import RowHandle
@@ -95,9 +95,7 @@ def sites_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, A
             RawRows(table=table, labels=read_class_labels(y[first::n_sites]))
             for first, table in enumerate(tables)
         ]
-        inputs = Inputs(
-            columns=ColumnFacts.of(tables[0]), schema=resolved, classes=resolved.classes
-        )
+        inputs = Inputs(columns=tables[0].columns, schema=resolved, classes=resolved.classes)
         ledger = request.privacy.ledger(PureAccountant())
         heard: dict[str, Any] = {}
         with overhear(heard):

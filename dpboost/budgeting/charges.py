@@ -35,7 +35,6 @@ class Guarantee:
     kind : {"epsilon", "rho", "mu squared"}
     amount : Fraction
         Positive.
-    times : int
     """
 
     kind: str

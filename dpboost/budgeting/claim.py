@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.budgeting.budget import MOST_HISTOGRAMS, Budget, DisjointTable
+from dpboost._utils.warnings import warn_user
+from dpboost.budgeting.budget import KNOWN, MOST_HISTOGRAMS, Budget, DisjointTable
 from dpboost.budgeting.budget_records import TABLES, Part, percent, periods_of
 from dpboost.budgeting.fraction_accountant import FractionAccountant
 from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
-from dpboost.budgeting.open_budgets import here, innermost, is_open, warn_of_known
+from dpboost.budgeting.open_budgets import BudgetWarning, here, innermost, is_open
 from dpboost.budgeting.windows import Window
 from dpboost.privacy.accounting import Accountant, GDPAccountant, ZCDPAccountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, number_of
@@ -329,7 +330,7 @@ def claim(
                 f"The 'holdout' of {call} holds out rows for an evaluation under a budget: pass "
                 "budget=... and fraction=..., or open one by `with Budget(...)`."
             )
-        warn_of_known(what, belongs)
+        _warn_of_known(what, belongs)
         return None
     part: Part = ()
     given = budget
@@ -389,3 +390,15 @@ def claim(
         },
     )
     return Claim(budget=budget, fraction=size, what=what, part=part, holdout=aside, tables=tables)
+
+
+def _warn_of_known(what: str, belongs: Sequence[Any]) -> None:
+    """Warn if a fit uses no budget and one of its objects belongs to one."""
+    for budget in tuple(KNOWN):
+        if any(budget.knows(each) for each in belongs):
+            warn_user(
+                f"This fit of {what} is not charged to the budget of {budget.title}, to which its "
+                "table or estimator belongs: its epsilon adds to that of the budget. Pass "
+                "budget=... and fraction=..., unless its rows are different.",
+                BudgetWarning,
+            )

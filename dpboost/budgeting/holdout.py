@@ -23,7 +23,6 @@ class HeldRows:
     Parameters
     ----------
     X : table
-    y : ndarray
     """
 
     X: Any

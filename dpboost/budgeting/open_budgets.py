@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import weakref
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -189,18 +189,6 @@ def _distinct(marks: Iterable[BudgetMark]) -> tuple[BudgetMark, ...]:
         if not any(mark.is_same(each) for each in found):
             found.append(mark)
     return tuple(found)
-
-
-def warn_of_known(what: str, belongs: Sequence[Any]) -> None:
-    """Warn if a fit uses no budget and one of its objects belongs to one."""
-    for budget in tuple(KNOWN):
-        if any(budget.knows(each) for each in belongs):
-            warn_user(
-                f"This fit of {what} is not charged to the budget of {budget.title}, to which its "
-                "table or estimator belongs: its epsilon adds to that of the budget. Pass "
-                "budget=... and fraction=..., unless its rows are different.",
-                BudgetWarning,
-            )
 
 
 class EpsilonSumWarning(PrivacyWarning):

@@ -34,7 +34,6 @@ class Search:
 
     Parameters
     ----------
-    name : str
     table : hashable
         Names and types of the columns.
     fits : Counter of float, or None

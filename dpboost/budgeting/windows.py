@@ -43,7 +43,6 @@ class Window:
     Parameters
     ----------
     budget : Budget
-    periods : tuple of str
     of_rows : array-like, optional
         Private: the period of each row.
     """

@@ -85,8 +85,6 @@ class PartFacts:
 
     Parameters
     ----------
-    n_rows : int
-    fingerprint : Fingerprint
     columns : ColumnFacts or None
         None if there are no rows.
     lists : dict of int to list
@@ -144,7 +142,6 @@ class Reader:
 
     Parameters
     ----------
-    reading : Reading
     schema : Schema
         As the user declares it.
     task : {"regression", "classification"}
@@ -191,7 +188,7 @@ class Reader:
         return PartFacts(
             n_rows=n_rows,
             fingerprint=found,
-            columns=ColumnFacts.of(rows.table),
+            columns=rows.table.columns,
             lists=rows.table.categorical if self.reading.lists_assumed else {},
             classes=() if self.task == "regression" else tuple(np.unique(rows.labels).tolist()),
             n_outputs=0 if scores is None else len(scores),

@@ -106,7 +106,6 @@ class Cell:
 
     Parameters
     ----------
-    partition : int
     rows : object
         Their state.
     position : int

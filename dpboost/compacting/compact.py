@@ -167,12 +167,10 @@ class _Source:
 
     Parameters
     ----------
-    booster : Booster
     text : str
         Its text.
     ensemble : Ensemble or None
         What one fit has released, where this is the whole model.
-    n_threads : int
     """
 
     booster: Booster
@@ -233,7 +231,6 @@ class _Fitting:
 
     Parameters
     ----------
-    function : ReleasedFunction
     rows, fresh : ndarray of shape (n_features, n_rows), uint8
         Rows of cells to fit to, and those on which the error is measured.
     parts : list of (features, trees)

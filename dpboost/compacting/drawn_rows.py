@@ -66,8 +66,6 @@ def cells_of(
         Numbers; of categories their codes, or categorical columns of a DataFrame.
     lists : sequence of sequence
         Categories of each categorical column of a DataFrame, as the model text has them.
-    owner : str
-        For messages.
 
     Raises
     ------

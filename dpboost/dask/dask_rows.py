@@ -37,7 +37,6 @@ class DaskRows(PartitionedRows):
         Partitions with rows: a `Part` each.
     labels : list of Delayed
         The same without their tables.
-    reader : Reader
     sites : list of Site
         Which rows each of them holds.
 

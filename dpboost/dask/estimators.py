@@ -148,7 +148,7 @@ class _DaskEstimator:
                 f"The 'holdout' of {type(self).__name__}.fit needs rows in the memory of one "
                 "process, not Dask collections."
             )
-        names = ("eval_set", "eval_X", "eval_y", "eval_sample_weight", "eval_init_score")
+        names = ("evaluation", "eval_sample_weight", "eval_init_score")
         local = {name: self._public(getattr(options, name)) for name in names}
         super()._fit(rows, replace(options, **local))
 

@@ -50,15 +50,7 @@ class BatchedTable(Table):
             feature_names=feature_names,
             zero_as_missing=zero_as_missing,
         )
-        super().__init__(
-            n_rows=0,
-            feature_names=first.feature_names,
-            categorical=first.categorical,
-            ordered=first.ordered,
-            integer=first.integer,
-            boolean=first.boolean,
-            zero_as_missing=zero_as_missing,
-        )
+        super().__init__(first.columns, n_rows=0, categorical=first.categorical)
         self._batches = batches
         self._schema = schema
         self._given_names = feature_names
@@ -115,52 +107,9 @@ class BatchedTable(Table):
             first_row += part.n_rows
 
 
-class BinnedTable(Table):
-    """Rows of which only the bins are kept.
-
-    Parameters
-    ----------
-    binner : Binner
-        Public.
-    bins : ndarray of shape (n_features, n_rows), uint8
-    like : Table
-        The table that was read.
-    """
-
-    __slots__ = ("_binner", "_bins")
-
-    def __init__(self, binner: Binner, bins: NDArray[np.uint8], like: Table) -> None:
-        super().__init__(
-            n_rows=bins.shape[1],
-            feature_names=like.feature_names,
-            categorical=like.categorical,
-            ordered=like.ordered,
-            integer=like.integer,
-            boolean=like.boolean,
-            zero_as_missing=like.zero_as_missing,
-        )
-        self._binner = binner
-        self._bins = bins
-
-    def kept_bins(self, binner: object) -> NDArray[np.uint8]:
-        """Return the bins, which must be those that are asked for.
-
-        Raises
-        ------
-        InvalidParameterError
-            For other bins: the rows are gone.
-        """
-        if binner != self._binner:
-            raise InvalidParameterError(
-                "The rows of X were read once, into the bins that the schema gives, and this fit "
-                "asks for others: pass X as a table."
-            )
-        return self._bins
-
-
 def bin_while_reading(
     table: BatchedTable, batches: Batches, binner: Binner, n_threads: int
-) -> tuple[BinnedTable, Any, Any]:
+) -> tuple[Table, Any, Any]:
     """Read the rows once, keeping their bins, labels and weights.
 
     Parameters
@@ -172,7 +121,8 @@ def bin_while_reading(
 
     Returns
     -------
-    table : BinnedTable
+    table : Table
+        Of which the bins are kept alone.
     labels, weights : ndarray of shape (n_rows,) or None
     """
     columns = [bytearray() for _ in range(binner.n_features)]
@@ -186,4 +136,29 @@ def bin_while_reading(
     for position, line in enumerate(joined):
         line[:] = np.frombuffer(columns[position], dtype=np.uint8)
         columns[position] = bytearray()  # its memory is free before the next one is copied
-    return BinnedTable(binner, joined, table), *batches.joined(beside)
+    return binned_table(table, binner, joined), *batches.joined(beside)
+
+
+def binned_table(like: Table, binner: Binner, bins: NDArray[np.uint8]) -> Table:
+    """Return a table of rows of which only the bins are kept.
+
+    Parameters
+    ----------
+    like : Table
+        The table that was read.
+    binner : Binner
+        Public.
+    bins : ndarray of shape (n_features, n_rows), uint8
+    """
+
+    def kept_bins(asked: object) -> NDArray[np.uint8]:
+        if asked != binner:
+            raise InvalidParameterError(
+                "The rows of X were read once, into the bins that the schema gives, and this fit "
+                "asks for others: pass X as a table."
+            )
+        return bins
+
+    return Table(
+        like.columns, n_rows=bins.shape[1], categorical=like.categorical, kept_bins=kept_bins
+    )

@@ -237,17 +237,16 @@ class Binner:
         Raises
         ------
         InvalidParameterError
-            For another number of columns, other lists of categories, and parts that hold more or
-            fewer rows than the table.
+            For another number of columns, other lists of categories, parts that hold more or
+            fewer rows than the table, and rows of which other bins were kept.
 
         Privacy
         -------
         The bins are private; each depends on its own row and on public numbers.
         """
         self._check_table(table)
-        kept = table.kept_bins(self)
-        if kept is not None:
-            return kept
+        if table.kept_bins is not None:
+            return table.kept_bins(self)
         if table.stored is not None:
             return self._transform_stored(table.stored, n_threads)
         out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)
@@ -272,7 +271,8 @@ class Binner:
             binning.bin_dense(
                 values, **maps, out=out[first:last], first_row=first_row + row, n_threads=useful
             )
-        for feature, codes, categories in part.coded():
+        for feature in part.categorical:
+            codes, categories = part.coded(feature)
             rows = out[feature, first_row : first_row + part.n_rows]
             # Each category is binned once; code -1 finds the last bin.
             np.take(self.bin_values(feature, categories), codes, out=rows, mode="wrap")

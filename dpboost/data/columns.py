@@ -326,6 +326,23 @@ def check_shape(shape: tuple[int, ...], *, may_be_empty: bool = False) -> None:
         )
 
 
+def opened(X: Any, *, may_be_empty: bool = False) -> tuple[Any, list[str] | None]:
+    """Return what a container of a table holds, in one of three kinds.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features), scipy sparse matrix or DataFrame
+        Shapes of matrices and DataFrames are not checked yet.
+    names : list of str or None
+        The feature names given to a ``lightgbm.Dataset``.
+    """
+    names = dataset_names(X) if is_dataset(X) else None
+    X = unpack(X)
+    if not is_frame(X) and not scipy.sparse.issparse(X):
+        X = as_array(X, may_be_empty=may_be_empty)
+    return X, names
+
+
 # Rows read at a time from a sequence that does not say how many it likes.
 _BATCH = 4096
 

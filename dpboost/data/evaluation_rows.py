@@ -69,17 +69,14 @@ def is_training_pair(pair: tuple[Any, Any]) -> bool:
     return isinstance(pair[0], str) and pair[0] == TRAINING_ROWS
 
 
-def without_training_rows(pairs: list[tuple[Any, Any]], X: Any, y: Any) -> list[tuple[Any, Any]]:
-    """Return evaluation sets with a mark instead of the training rows.
+def marked(pair: tuple[Any, Any], X: Any, y: Any) -> tuple[Any, Any]:
+    """Return an evaluation set, or a mark if it is the training rows.
 
     Parameters
     ----------
-    pairs : list of (X, y)
+    pair : (X, y)
     X, y : any
         The training rows and their labels.
     """
-    return [
-        (TRAINING_ROWS, TRAINING_ROWS) if same_rows(own, X) or same_rows(labels, y) else pair
-        for pair in pairs
-        for own, labels in (pair,)
-    ]
+    trained = same_rows(pair[0], X) or same_rows(pair[1], y)
+    return (TRAINING_ROWS, TRAINING_ROWS) if trained else pair

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -15,25 +15,21 @@ from dpboost._utils.validation import InvalidParameterError, worded
 from dpboost.data.columns import (
     BOOLEAN_KIND,
     WHOLE_KINDS,
-    as_array,
     canonical,
     category_codes,
     category_list,
     check_shape,
-    dataset_names,
     frame_column,
     is_categorical,
-    is_dataset,
-    is_frame,
     is_stored,
     is_text,
     number_kind,
     numeric_column,
     open_categories,
+    opened,
     stored_column,
     text_cure,
     to_float,
-    unpack,
 )
 from dpboost.data.sparse import StoredColumns, StoredRows
 from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
@@ -43,6 +39,51 @@ from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
 _CONVERTED_AT_ONCE = 1 << 22
 # LightGBM reads values up to this size as zero.
 LARGEST_ZERO = float(np.float32(1e-35))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ColumnFacts:
+    """Names and kinds of columns, public by assumption; equal for all parties.
+
+    Parameters
+    ----------
+    categorical : frozenset of int
+        Positions of the columns that are read by position in a list of categories. The lists are
+        not here: what a table lists undeclared is part of its rows.
+    ordered : frozenset of int
+        Those of them whose pandas type is ordered and whose categories are not declared: LightGBM
+        compares their codes as numbers.
+    integer : frozenset of int
+        Positions of the columns of integer or boolean type. Lists have no type.
+    boolean : frozenset of int
+        Those of them of boolean type.
+    zero_as_missing : bool
+        Whether zeros in columns of numbers are missing.
+    """
+
+    feature_names: tuple[str, ...]
+    categorical: frozenset[int] = frozenset()
+    ordered: frozenset[int] = frozenset()
+    integer: frozenset[int] = frozenset()
+    boolean: frozenset[int] = frozenset()
+    zero_as_missing: bool = False
+
+    @property
+    def key(self) -> Hashable:
+        """Names and types, by which a process knows a table again."""
+        kinds = (self.categorical, self.integer, self.boolean)
+        return (self.feature_names, *map(frozenset, kinds))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.feature_names)
+
+    def lists(self, schema: ResolvedSchema) -> dict[int, list[Any]]:
+        """Return the lists of categories by position, from a complete schema."""
+        return {
+            position: list(schema.categories[position]) for position in sorted(self.categorical)
+        }
 
 
 class Table:
@@ -55,31 +96,22 @@ class Table:
     ----------
     n_rows : int
         Private.
-    n_features : int
-        Number of columns.
-    feature_names : tuple of str
-        As LightGBM writes them.
+    columns : ColumnFacts
+        What is public of the columns.
+    n_features, feature_names, ordered, integer, boolean, zero_as_missing
+        As in ``columns``.
     categorical : dict of int to list
         Positions of the columns that are read by position in a list of categories, with that
         list: the declared one, or else the private one of the column's pandas type.
-    ordered : frozenset of int
-        Those of them whose pandas type is ordered and whose categories are not declared:
-        LightGBM compares their codes as numbers.
-    integer : frozenset of int
-        Positions of the columns of integer or boolean type. Lists have no type.
-    boolean : frozenset of int
-        Those of them of boolean type.
     stored : StoredColumns, StoredRows or None
         The cells that a sparse table stores; None for a dense one.
-    zero_as_missing : bool
-        Whether zeros in columns of numbers are missing.
+    kept_bins : callable or None
+        ``kept_bins(binner)`` returns the bins of a table of which nothing else was kept.
 
     Privacy
     -------
-    ``n_features``, ``feature_names``, the positions in ``categorical``, ``ordered``, ``integer``,
-    ``boolean`` and ``zero_as_missing`` depend on names and types of columns and on parameters
-    only, which are public by assumption. Everything else is private, undeclared lists of
-    categories too.
+    ``columns`` depends on names and types of columns and on parameters only, which are public by
+    assumption. Everything else is private, undeclared lists of categories too.
     """
 
     __slots__ = (
@@ -88,8 +120,11 @@ class Table:
         "_number_codes",
         "boolean",
         "categorical",
+        "columns",
         "feature_names",
         "integer",
+        "kept_bins",
+        "n_features",
         "n_rows",
         "ordered",
         "stored",
@@ -98,45 +133,30 @@ class Table:
 
     def __init__(
         self,
+        columns: ColumnFacts,
         *,
         n_rows: int,
-        feature_names: tuple[str, ...],
         dense: NDArray[Any] | None = None,
         stored: StoredColumns | StoredRows | None = None,
         frame: Any = None,
         categorical: Mapping[int, list[Any]] | None = None,
-        ordered: frozenset[int] = frozenset(),
-        integer: frozenset[int] = frozenset(),
-        boolean: frozenset[int] = frozenset(),
         number_codes: frozenset[int] = frozenset(),
-        zero_as_missing: bool = False,
+        kept_bins: Callable[[Any], NDArray[np.uint8]] | None = None,
     ) -> None:
         self.n_rows = n_rows
-        self.feature_names = feature_names
+        self.columns = columns
+        self.n_features = columns.n_features
+        self.feature_names = columns.feature_names
         self.categorical = dict(categorical or {})
-        self.ordered = ordered
-        self.integer = integer
-        self.boolean = boolean
+        self.ordered = columns.ordered
+        self.integer = columns.integer
+        self.boolean = columns.boolean
+        self.zero_as_missing = columns.zero_as_missing
         self.stored = stored
-        self.zero_as_missing = zero_as_missing
+        self.kept_bins = kept_bins
         self._dense = dense
         self._frame = frame
         self._number_codes = number_codes
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return len(self.feature_names)
-
-    def kept_bins(self, binner: object) -> NDArray[np.uint8] | None:
-        """Return the bins of a table of which nothing else was kept; None for all others.
-
-        Parameters
-        ----------
-        binner : Binner
-            The bins that are asked for.
-        """
-        return None
 
     def column(self, feature: int) -> NDArray[np.float64]:
         """Return one column as LightGBM sees it: numbers, or codes of categories.
@@ -195,33 +215,35 @@ class Table:
                     values = numeric_column(column, self.feature_names[feature])
                     yield 0, feature, values[:, np.newaxis]
             return
-        rows = self.n_rows
-        if self._dense.dtype not in (np.float32, np.float64):
-            rows = max(1, _CONVERTED_AT_ONCE // self.n_features)
-        for first in range(0, self.n_rows, max(1, rows)):
+        if self._dense.dtype in (np.float32, np.float64):
+            yield 0, 0, self._dense
+            return
+        rows = max(1, _CONVERTED_AT_ONCE // self.n_features)
+        for first in range(0, self.n_rows, rows):
             yield first, 0, to_float(self._dense[first : first + rows])
 
     def parts(self) -> Iterator[Table]:
         """Go through the tables that are in memory: this one alone."""
         yield self
 
-    def coded(self) -> Iterator[tuple[int, NDArray[np.integer], NDArray[np.float64]]]:
-        """Go through the columns that are read by position in a list of categories.
+    def coded(self, feature: int) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
+        """Return a column of a dense table that is read by position in a list of categories.
 
-        Yields
-        ------
+        Parameters
+        ----------
         feature : int
+            One of ``categorical``.
+
+        Returns
+        -------
         codes : ndarray of shape (n_rows,), any integer type
             -1 for missing cells.
         values : ndarray of shape (n_codes + 1,), float64
             What `column` returns for each code, and at the end for code -1.
         """
-        if self._frame is None:
-            return
-        for feature, listed in self.categorical.items():
-            column = self._frame.iloc[:, feature]
-            codes, positions = category_codes(column, listed, self.feature_names[feature])
-            yield feature, codes, np.where(positions < 0, np.nan, positions)
+        column, name = self._frame.iloc[:, feature], self.feature_names[feature]
+        codes, positions = category_codes(column, self.categorical[feature], name)
+        return codes, np.where(positions < 0, np.nan, positions)
 
     def __repr__(self) -> str:
         return f"<Table with {self.n_features} features>"
@@ -289,15 +311,13 @@ def read_table(
     Nothing is released. A message names columns and types, never a cell or a row; the two
     messages about empty tables show the shape.
     """
-    if is_dataset(X) and feature_names is None:
-        feature_names = dataset_names(X)
-    X = unpack(X)
-    if is_frame(X):
-        names = column_names(feature_names, X.shape[1], [str(name) for name in X.columns])
-        check_shape(X.shape, may_be_empty=may_be_empty)
-        return _read_frame(X, names, _resolve(schema, names), zero_as_missing)
+    X, own_names = opened(X, may_be_empty=may_be_empty)
+    feature_names = own_names if feature_names is None else feature_names
     kinds: dict[str, Any] = {}
-    if scipy.sparse.issparse(X):
+    if isinstance(X, np.ndarray):
+        kinds["dense"] = np.require(X, requirements="A")
+        kind = X.dtype.kind
+    elif scipy.sparse.issparse(X):
         kind = X.dtype.kind
         if X.ndim != 2:
             raise InvalidParameterError("Expected 2D array, got 1D sparse array instead.")
@@ -307,23 +327,23 @@ def read_table(
         else:
             kinds["stored"] = StoredRows(canonical(X, "csr"))
     else:
-        X = kinds["dense"] = as_array(X, may_be_empty=may_be_empty)
-        kind = X.dtype.kind
+        names = column_names(feature_names, X.shape[1], [str(name) for name in X.columns])
+        check_shape(X.shape, may_be_empty=may_be_empty)
+        return _read_frame(X, names, _resolve(schema, names), zero_as_missing)
     names = column_names(feature_names, X.shape[1])
     resolved = _resolve(schema, names)
     _check_number_codes(resolved)
     for feature in _open(resolved):
         raise _no_text(names[feature])
     every = frozenset(range(X.shape[1]))
-    return Table(
-        n_rows=X.shape[0],
+    columns = ColumnFacts(
         feature_names=names,
         integer=every if kind in WHOLE_KINDS else frozenset(),
         boolean=every if kind == BOOLEAN_KIND else frozenset(),
-        number_codes=frozenset(resolved.categories),
         zero_as_missing=zero_as_missing,
-        **kinds,
     )
+    codes = frozenset(resolved.categories)
+    return Table(columns, n_rows=X.shape[0], number_codes=codes, **kinds)
 
 
 def _read_frame(
@@ -366,17 +386,16 @@ def _read_frame(
         kinds = {"dense": X.to_numpy()}
     elif 2 * sum(map(is_stored, X.dtypes)) >= X.shape[1]:
         kinds = {"stored": _stored_frame(X, categorical, names)}
-    return Table(
-        n_rows=X.shape[0],
+    columns = ColumnFacts(
         feature_names=names,
-        categorical=categorical,
+        categorical=frozenset(categorical),
         ordered=frozenset(ordered),
         integer=_of_kind(X, WHOLE_KINDS),
         boolean=_of_kind(X, BOOLEAN_KIND),
-        number_codes=frozenset(numeric_declared),
         zero_as_missing=zero_as_missing,
-        **kinds,
     )
+    codes = frozenset(numeric_declared)
+    return Table(columns, n_rows=X.shape[0], categorical=categorical, number_codes=codes, **kinds)
 
 
 def _column_list(column: Any, feature: int, schema: ResolvedSchema) -> list[Any] | None:
@@ -535,57 +554,3 @@ def column_names(
                 "characters."
             )
     return names
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ColumnFacts:
-    """Names and kinds of columns, public by assumption; equal for all parties.
-
-    Parameters
-    ----------
-    categorical : frozenset of int
-        Positions of the columns that are read by position in a list of categories. The lists are
-        not here: what a table lists undeclared is part of its rows.
-    ordered : frozenset of int
-        Those of them whose codes are compared as numbers.
-    integer : frozenset of int
-        Positions of the columns of integer or boolean type.
-    boolean : frozenset of int
-        Those of them of boolean type.
-    """
-
-    feature_names: tuple[str, ...]
-    categorical: frozenset[int] = frozenset()
-    ordered: frozenset[int] = frozenset()
-    integer: frozenset[int] = frozenset()
-    boolean: frozenset[int] = frozenset()
-    zero_as_missing: bool = False
-
-    @classmethod
-    def of(cls, table: Table) -> ColumnFacts:
-        """Return what is public of a table."""
-        return cls(
-            feature_names=table.feature_names,
-            categorical=frozenset(table.categorical),
-            ordered=table.ordered,
-            integer=table.integer,
-            boolean=table.boolean,
-            zero_as_missing=table.zero_as_missing,
-        )
-
-    @property
-    def key(self) -> Hashable:
-        """Names and types, by which a process knows a table again."""
-        kinds = (self.categorical, self.integer, self.boolean)
-        return (self.feature_names, *map(frozenset, kinds))
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return len(self.feature_names)
-
-    def lists(self, schema: ResolvedSchema) -> dict[int, list[Any]]:
-        """Return the lists of categories by position, from a complete schema."""
-        return {
-            position: list(schema.categories[position]) for position in sorted(self.categorical)
-        }

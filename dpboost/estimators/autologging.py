@@ -34,12 +34,7 @@ _LONGEST = 500
 
 
 def autologged(fit: Callable[P, R]) -> Callable[P, R]:
-    """Have a function that returns an estimator or a Booster log it, unless it is one of many.
-
-    Parameters
-    ----------
-    fit : callable
-    """
+    """Have a function that returns an estimator or a Booster log it, unless it is one of many."""
 
     @wraps(fit)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -19,8 +19,10 @@ from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.open_budgets import rows_of_fit
 from dpboost.budgeting.searches import running_search
 from dpboost.budgeting.windows import Window
+from dpboost.data.batches import Batches
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
+from dpboost.data.evaluation_rows import evaluation_pairs, marked
 from dpboost.data.table import Table, read_table
 from dpboost.estimators.autologging import autologged
 from dpboost.estimators.evaluation_sets import Evaluator
@@ -158,8 +160,8 @@ class PrivateEstimator(
                 kind.poor_score = True
         return tags
 
-    @autologged
     @selected_fit
+    @autologged
     @declared_fit
     @recorded(keep_transcript)
     @one_warning
@@ -286,8 +288,13 @@ class PrivateEstimator(
         Evaluation sets are not protected.
         """
         what = type(self).__name__
-        rows = GivenRows.of(
-            X, y, sample_weight=sample_weight, init_score=init_score, user_ids=user_ids
+        rows = GivenRows(
+            X=X,
+            y=y,
+            sample_weight=sample_weight,
+            init_score=init_score,
+            user_ids=user_ids,
+            example=X,
         )
         taken = self._claim
         if taken is None:
@@ -295,13 +302,14 @@ class PrivateEstimator(
                 budget,
                 fraction,
                 what=what,
-                rows=rows.X,
+                rows=X,
                 belongs=(X, self),
                 holdout=holdout,
                 carrier=self,
             )
+        pairs = evaluation_pairs(eval_set, eval_X, eval_y)
         options = FitOptions(
-            eval_set=eval_set,
+            evaluation=[marked(pair, X, y) for pair in pairs],
             eval_names=eval_names,
             eval_sample_weight=eval_sample_weight,
             eval_class_weight=eval_class_weight,
@@ -310,12 +318,10 @@ class PrivateEstimator(
             feature_name=feature_name,
             categorical_feature=categorical_feature,
             callbacks=callbacks,
-            eval_X=eval_X,
-            eval_y=eval_y,
             init_model=init_model,
             claim=taken,
             conformal=conformal,
-        ).marked(X, y)
+        )
         # Of the fit that a search makes, here or in a worker; a later one is the user's.
         counted, self._counted = self._counted or running_search(self)[1], False
         rows_of_fit(X, counted=counted)
@@ -328,7 +334,8 @@ class PrivateEstimator(
     def _fit(self, rows: GivenRows, options: FitOptions) -> None:
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         asked = self._asked(options)
-        rows = open_rows(rows, asked)
+        if isinstance(rows.X, Batches):
+            rows = open_rows(rows, asked)
         request, rows = self._request(rows, asked, options)
         fitted = self._train(rows, request)
         evaluator: Any = request.monitor
@@ -546,7 +553,7 @@ def _refuse_for_several(options: FitOptions, owner: str) -> None:
     """Raise for options that need one number per row if there are several quantiles."""
     asked = {
         "conformal": options.conformal is not None,
-        "eval_set": options.eval_set is not None or options.eval_X is not None,
+        "eval_set": bool(options.evaluation),
     }
     for name, there in asked.items():
         if there:

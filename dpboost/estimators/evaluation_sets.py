@@ -226,8 +226,6 @@ class Evaluator:
 
     Parameters
     ----------
-    owner : str
-        Name of the caller in messages.
     task : {"regression", "classification"}
     sets : sequence of PublicSet
         Taken as public.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.budgeting.claim import Claim
 from dpboost.data.evaluation_rows import (
-    evaluation_pairs,
     is_training_pair,
-    without_training_rows,
 )
 from dpboost.estimators.evaluation_sets import STOPPING, Evaluator, PublicSet
 from dpboost.lightgbm.installed import metric_function
@@ -36,20 +34,18 @@ class Feval:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitOptions:
-    """Arguments of ``fit`` as given by the user.
+    """Arguments of ``fit`` other than its rows.
 
     Parameters
     ----------
-    eval_set : list of (X, y), optional
-        Rows that anyone may see.
+    evaluation : list of (X, y), optional
+        Rows that anyone may see, with a mark instead of the training rows.
     eval_names, eval_sample_weight, eval_class_weight, eval_init_score : list, optional
         One for each of them.
     eval_metric : str, callable or list of them, optional
         LightGBM's names, or ``f(y_true, y_pred[, weight])``.
     feature_name : list of str or "auto"
     categorical_feature : list of str or int, or "auto"
-    eval_X, eval_y : optional
-        Another way to give ``eval_set``, as LightGBM 4.7 has it.
     init_model : estimator, Booster, str, path or None
         A released model to continue.
     claim : Claim, optional
@@ -58,7 +54,7 @@ class FitOptions:
         Part of the rows that intervals or sets of predictions are to cover.
     """
 
-    eval_set: Any = None
+    evaluation: Sequence[tuple[Any, Any]] = ()
     eval_names: Any = None
     eval_sample_weight: Any = None
     eval_class_weight: Any = None
@@ -67,8 +63,6 @@ class FitOptions:
     feature_name: Any = "auto"
     categorical_feature: Any = "auto"
     callbacks: Any = None
-    eval_X: Any = None  # noqa: N815 - the name in LightGBM
-    eval_y: Any = None
     init_model: Any = None
     claim: Claim | None = None
     conformal: float | None = None
@@ -84,16 +78,6 @@ class FitOptions:
             categorical=_columns(categorical),
             zero_as_missing=bool(fit.get("zero_as_missing", False)),
         )
-
-    def marked(self, X: Any, y: Any) -> FitOptions:
-        """Return options with a mark where the training rows are among the evaluation sets."""
-        pairs = evaluation_pairs(self.eval_set, self.eval_X, self.eval_y)
-        if not pairs:
-            return self
-        found = without_training_rows(pairs, X, y)
-        if not any(map(is_training_pair, found)):
-            return self
-        return replace(self, eval_set=found, eval_X=None, eval_y=None)
 
     def evaluator(
         self,
@@ -160,7 +144,7 @@ class FitOptions:
             If improvements below a size are to count as none, which noise decides here.
         """
         held = self.claim is not None and self.claim.holdout is not None
-        if not held or self.eval_set is not None or self.eval_X is not None:
+        if not held or self.evaluation:
             return None
         asked = [each for each in self.callbacks or () if isinstance(each, STOPPING)]
         own: Any = asked[0] if asked else None
@@ -179,24 +163,20 @@ class FitOptions:
 
     def continued(self, predict: Callable[[Any], NDArray[np.float64]]) -> FitOptions:
         """Return options whose evaluation sets begin where a released model has brought them."""
-        pairs = evaluation_pairs(self.eval_set, self.eval_X, self.eval_y)
-        if not pairs:
-            return self
         offsets: list[Any] = []
-        for position, (own_X, own_y) in enumerate(pairs):
+        for position, (own_X, own_y) in enumerate(self.evaluation):
             if is_training_pair((own_X, own_y)):
                 offsets.append(None)
                 continue
             given = _item(self.eval_init_score, "eval_init_score", position)
             offsets.append(predict(own_X) + (0.0 if given is None else np.asarray(given)))
-        return replace(self, eval_init_score=offsets)
+        return replace(self, eval_init_score=offsets) if offsets else self
 
     def _sets(self) -> tuple[list[PublicSet], str | None]:
         """Return the public sets, and what the training rows are called if they are among them."""
         sets: list[PublicSet] = []
         skipped = None
-        pairs = evaluation_pairs(self.eval_set, self.eval_X, self.eval_y)
-        for position, (own_X, own_y) in enumerate(pairs):
+        for position, (own_X, own_y) in enumerate(self.evaluation):
             name = _item(self.eval_names, "eval_names", position)
             if is_training_pair((own_X, own_y)):
                 # As in LightGBM, which has one such set, whatever its position.

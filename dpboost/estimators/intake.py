@@ -21,7 +21,7 @@ from dpboost.data.batched_table import bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binner import Binner
 from dpboost.data.declared_rows import Declaration, frame_of
-from dpboost.data.table import ColumnFacts, Table
+from dpboost.data.table import Table
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.parameters import ParameterWarning, is_silent
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
@@ -185,7 +185,7 @@ def earlier_model(init_model: Any, init_score: Any) -> EarlierModel | None:
 
 
 def open_rows(rows: GivenRows, asked: Asked) -> GivenRows:
-    """Return rows, labels and weights as the fit reads them, where the rows come in batches.
+    """Return rows, labels and weights that come in batches, as the fit reads them.
 
     Raises
     ------
@@ -199,8 +199,6 @@ def open_rows(rows: GivenRows, asked: Asked) -> GivenRows:
     are read, together with their labels and once.
     """
     batches, reading, privacy, recipe = rows.X, asked.reading, asked.privacy, asked.recipe
-    if not isinstance(batches, Batches):
-        return replace(rows, example=batches)
     if _holds_out(privacy):
         raise InvalidParameterError(
             f"The 'holdout' of {asked.owner}.fit needs rows that are in memory, not batches."
@@ -278,7 +276,7 @@ def _why_again(
 def _known(table: Table, privacy: PrivacyRequest) -> ResolvedSchema:
     """Return what is declared, and what column types say where these are public."""
     schema = privacy.schema.resolve(table.feature_names)
-    return with_types(schema, ColumnFacts.of(table), privacy.assume_public)
+    return with_types(schema, table.columns, privacy.assume_public)
 
 
 def _public_binner(table: Table, privacy: PrivacyRequest, n_bins: int) -> Binner:

@@ -222,8 +222,6 @@ def build_estimator(
     ----------
     num_boost_round : int or None
         Where ``params`` says nothing.
-    owner : str
-        Name of the caller in messages.
 
     Returns
     -------

@@ -11,6 +11,7 @@ from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
 from dpboost.budgeting.windows import Window
+from dpboost.data.batches import Batches
 from dpboost.estimators import docs
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.intake import (
@@ -120,12 +121,12 @@ class TrainedTree(TreeEstimator):
         Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
         """
         what = type(self).__name__
-        rows = GivenRows.of(X, y, sample_weight=sample_weight, user_ids=user_ids)
+        rows = GivenRows(X=X, y=y, sample_weight=sample_weight, user_ids=user_ids, example=X)
         taken = claim(
             budget,
             fraction,
             what=what,
-            rows=rows.X,
+            rows=X,
             belongs=(X, self),
             holdout=holdout,
             carrier=self,
@@ -141,7 +142,8 @@ class TrainedTree(TreeEstimator):
     def _fit(self, rows: GivenRows, options: FitOptions) -> None:
         """Train, and store what was released."""
         asked = self._asked(options)
-        rows = open_rows(rows, asked)
+        if isinstance(rows.X, Batches):
+            rows = open_rows(rows, asked)
         fitted = self._train(rows, self._request(rows, asked))
         names = asked.reading.feature_names or getattr(rows.example, "columns", None)
         self._store(fitted, names=names)

@@ -86,7 +86,6 @@ def coordinate_carried(agreement: Agreement, carry: Carry, *, timeout: float = 6
 
     Parameters
     ----------
-    agreement : Agreement
     carry : callable
         Brings bytes to parties, by their numbers, and returns their replies.
     timeout : float, default=600.0

@@ -22,7 +22,6 @@ class Simulation:
 
     Parameters
     ----------
-    coordinator : Result
     parties : tuple of Result
         By their numbers; all as the coordinator's, with ledgers of their own.
     """

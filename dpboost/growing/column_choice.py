@@ -50,7 +50,6 @@ class ColumnChoice:
 
     Parameters
     ----------
-    plan : ChoicePlan
     cells : ndarray of shape (n_features, 256), uint16
         Public cell of each bin of each column.
     gradient_limit : float

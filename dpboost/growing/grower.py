@@ -143,8 +143,6 @@ class LevelwiseGrower:
             The leaf estimator of this tree.
         epsilon : Fraction or inf
             Budget of the tree.
-        ledger : Ledger
-            The gate.
         """
         # A row is in one node of every level and in one leaf, so that these parts add up, and
         # nothing else does: the budget of a level is not divided among its nodes.

@@ -102,8 +102,6 @@ class Growth(Protocol):
             With its start value.
         budget : Fraction or inf
             In the unit of the ledger's accountant.
-        ledger : Ledger
-            The gate.
         on_tree : callable
             Called after each round, for progress.
         callback : RoundCallback, optional

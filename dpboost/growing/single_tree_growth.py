@@ -243,8 +243,6 @@ class SingleTree:
         Grows it.
     response : Response
         What it learns.
-    candidates : Candidates
-        The public set of splits.
     """
 
     learner: Any

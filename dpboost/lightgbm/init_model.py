@@ -35,7 +35,6 @@ class EarlierModel:
 
     Parameters
     ----------
-    booster : Booster
     model : object
         What predicts: the estimator that was given, or the booster.
     report : PrivacyReport or None

@@ -40,11 +40,9 @@ class Row(NamedTuple):
 
     Parameters
     ----------
-    name : str
     kind : str
         "same", "public", "private", "skipped", "no effect", "refused", or for parameters what
         happens to them.
-    note : str
     """
 
     name: str

@@ -97,8 +97,6 @@ def choose_size(
     rule : {"max_edge", "variance"}
     max_depth, min_samples_leaf, n_levels : int or None
         What the user has set.
-    owner : str
-        For error messages.
 
     Privacy
     -------

@@ -104,8 +104,6 @@ class PublicRows:
     bins : ndarray of shape (n_features, n_rows), uint8
     targets : ndarray of shape (n_rows, n_outputs), float64
         Scaled numbers, or one-hot classes, whose variance is the Gini index.
-    binner : Binner
-        The public bins.
     choosing : ndarray of shape (n_rows,), bool
         Rows that choose the splits and count for the least leaf size. The others only fall.
     """

@@ -28,8 +28,6 @@ def find_randomizer(
         ``unary`` and ``response`` report pairs of cell and label level by optimized unary encoding
         or generalized randomized response; ``signed_cell`` takes the one with the lower variance;
         ``paper`` is that of the LPDT paper.
-    owner : str
-        Name of the caller in error messages.
 
     Raises
     ------

@@ -32,7 +32,6 @@ from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.windows import Window
 from dpboost.data.columns import unpack
 from dpboost.data.evaluation_rows import is_training_set
-from dpboost.data.table import ColumnFacts
 from dpboost.data.users import read_users, sample_rows, take_rows
 from dpboost.estimators.cv_callbacks import (
     CVBooster,
@@ -336,7 +335,7 @@ class _Run:
         self.lines: list[list[Any]] = []
         named = train_set.categorical_feature
         columns: tuple[Any, ...] = () if isinstance(named, str) else tuple(named)
-        facts = ColumnFacts.of(self.table)
+        facts = self.table.columns
         check_learnable(
             self.privacy.schema.resolve(self.table.feature_names),
             facts,

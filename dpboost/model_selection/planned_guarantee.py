@@ -158,8 +158,6 @@ def planned_capacity(
     ----------
     epsilon, delta : float
         Checked.
-    owner : str
-        Name of the caller in error messages.
     lists : int
         Number of estimated lists of classes and categories, each with a part of delta.
     """

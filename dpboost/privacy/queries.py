@@ -107,26 +107,25 @@ class RowStore(Protocol):
 class RowHandle:
     """Handle of private rows for public code: it sends queries and commands, and reads nothing.
 
+    Attributes
+    ----------
+    one_place : bool
+        Whether this process has all rows in one table, which is public.
+    exact_sums : bool
+        Whether the private side has exact sums of all rows, which is public.
+
     Privacy
     -------
     A result is `Sensitive`, a command returns nothing. Only private code accesses the store, by
     `store_of`.
     """
 
-    __slots__ = ("_row_store",)
+    __slots__ = ("_row_store", "exact_sums", "one_place")
 
     def __init__(self, store: RowStore) -> None:
         self._row_store = store
-
-    @property
-    def one_place(self) -> bool:
-        """Whether this process has all rows in one table, which is public."""
-        return isinstance(self._row_store, LocalRows)
-
-    @property
-    def exact_sums(self) -> bool:
-        """Whether the private side has exact sums of all rows, which is public."""
-        return getattr(self._row_store, "exact_sums", True)
+        self.one_place = isinstance(store, LocalRows)
+        self.exact_sums: bool = getattr(store, "exact_sums", True)
 
     def ask(self, query: Query, neighbors: Neighbors) -> Sensitive:
         """Return the result of a query, as the gate takes it."""

@@ -31,7 +31,6 @@ class NameCounts:
 
     Parameters
     ----------
-    columns : sequence of Counter of Name
     units : int
         What one row adds to its name.
 

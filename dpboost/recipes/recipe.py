@@ -237,8 +237,6 @@ def check_given(given: Given, owner: str) -> None:
     Parameters
     ----------
     given : mapping
-    owner : str
-        Name of the caller in error messages.
 
     Raises
     ------
@@ -316,7 +314,6 @@ class PublicFacts:
         The budget of the fit.
     n_rows : float or None
         A released or declared number of rows; None if the recipe releases none.
-    n_features : int
     loss : Loss
         Public bounds of gradients and hessians; its labels are not in it.
     given : mapping
@@ -325,7 +322,6 @@ class PublicFacts:
         What is left for the trees.
     accountant : Accountant
         How releases add up.
-    neighbors : Neighbors
     max_rows : int, optional
         The declared most rows.
     n_classes : int, default=0
@@ -359,13 +355,10 @@ class Setting:
     ----------
     hyper : Parameters
         Of the recipe's own kind, all set.
-    loss : Loss
     binner : Binner
         Public or released bins.
-    facts : PublicFacts
     public : numpy.random.Generator
         Public randomness.
-    n_threads : int
     weighted : bool, default=False
         Whether rows have weights.
     choice : ChoicePlan, optional
@@ -393,10 +386,7 @@ class Terms:
 
     Parameters
     ----------
-    delta : float
     task : {"regression", "classification"}
-    neighbors : Neighbors
-    n_features : int
     weighted : bool, default=False
         Whether rows have weights, in units of 2^-16.
     """

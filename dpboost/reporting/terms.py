@@ -90,8 +90,6 @@ class ReportTerms:
         Whether the guarantee is valid.
     reasons : tuple of str
         Reasons why it is not valid; empty if it is.
-    neighbors : str
-        The neighboring relation.
     assumed_public : tuple of str
         Undeclared metadata that is assumed to be equal for neighboring tables.
     accountant, privacy_measure : str

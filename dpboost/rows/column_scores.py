@@ -32,7 +32,6 @@ class CellSums:
         Public cell of each bin.
     gradient_limit : float
         Public clip of a row's gradient, as the loss takes it.
-    n_outputs : int
     """
 
     cells: NDArray[np.uint16]

@@ -70,11 +70,6 @@ class RawRows:
     first_row: int = 0
     threads: Threads = field(default_factory=lambda: Threads(1))
 
-    @property
-    def n_threads(self) -> int:
-        """Threads that a kernel is to use now."""
-        return self.threads.now()
-
     def column(self, feature: int) -> NDArray[np.float64]:
         """Return a column of numbers."""
         return self.table.column(feature)
@@ -237,11 +232,6 @@ class EncodedRows:
     first_row: int = 0
     threads: Threads = field(default_factory=lambda: Threads(1))
 
-    @property
-    def n_threads(self) -> int:
-        """Threads that a kernel is to use now."""
-        return self.threads.now()
-
     def weights(self, weighting: Weighting | None) -> NDArray[np.int32] | None:
         """Return the weight of each row in units of 2^-16 of the largest one."""
         if weighting is None:
@@ -251,7 +241,7 @@ class EncodedRows:
     def bins(self, binner: Binner) -> BinnedRows:
         """Return the bins of the table."""
         assert self.table is not None
-        return binner.transform(self.table, self.n_threads)
+        return binner.transform(self.table, self.threads.now())
 
     def into_rounds(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BoostingState:
         """Return the rows as boosting has them: in bins, with scores at their start.

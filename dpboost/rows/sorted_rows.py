@@ -30,8 +30,6 @@ class SortedRows:
     bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
     present : ndarray of shape (n_rows,), bool
         False for rows that take no part.
-    candidates : Candidates
-        The public set of splits.
     threads : Threads
         Of the kernels; results do not depend on it.
 

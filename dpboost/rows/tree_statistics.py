@@ -22,8 +22,6 @@ class TreeStatistics:
     source : RowHandle
         Of rows in the state that the statistics ask. Sums can be had from any store; scores and
         gains, which do not add up over sites, from a trusted one only.
-    candidates : Candidates
-        The public set of splits.
     neighbors : Neighbors
         The relation whose constants go with each value.
     n_threads : int

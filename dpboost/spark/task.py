@@ -25,11 +25,8 @@ class Columns:
 
     Parameters
     ----------
-    features : tuple of str
     vector : bool
         Whether the only one of them holds vectors.
-    label : str
-    weight, user : str or None
     """
 
     features: tuple[str, ...]
@@ -94,7 +91,6 @@ class Greeting:
 
     Parameters
     ----------
-    reader : Reader
     site : Site or None
         What its rows were when they were first read, None before they are.
     looks : bool

@@ -40,8 +40,6 @@ class HubAddress:
 
     Parameters
     ----------
-    host : str
-    port : int
     certificate : str
         In PEM.
     token : bytes

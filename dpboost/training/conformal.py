@@ -154,8 +154,6 @@ def release_quantile(
         Public, in rising order.
     budget : Fraction or inf
         In the unit of the ledger's accountant.
-    ledger : Ledger
-        The gate.
 
     Returns
     -------

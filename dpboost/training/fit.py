@@ -12,6 +12,7 @@ from dpboost.recipes.recipe import Setting
 from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.loss_choice import choose_loss, start_loss
 from dpboost.training.private_bins import ReleasedBins, release_bins
+from dpboost.training.public_schema import complete_schema
 from dpboost.training.released_warnings import (
     empty_classes,
     expected_of,
@@ -48,8 +49,23 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     request = request.on_columns(inputs)
     recipe = request.recipe
 
-    # Labels, on the grid of a loss.
-    completed = inputs.complete(rows, request, ledger)
+    # What the schema leaves open, and labels on the grid of a loss.
+    completed = complete_schema(
+        inputs.schema,
+        inputs.columns,
+        rows,
+        task=request.task,
+        assume_public=request.privacy.assume_public,
+        n_bins=request.n_bins,
+        ledger=ledger,
+        assumed_classes=tuple(inputs.classes or ()),
+        assumed_categories=inputs.lists,
+        nominal=inputs.nominal,
+        label_margin=request.objective.label_margin if recipe.objectives else None,
+        row_epsilon=request.privacy.row_epsilon,
+    )
+    if "categories" in completed.learned:
+        rows.apply("read_with", schema=completed.schema)
     loss, classes = choose_loss(request, completed.schema, inputs.extras, completed.label_spread)
     rows.apply("encode_labels", loss=loss, classes=classes)
 

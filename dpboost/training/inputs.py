@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, worded
-from dpboost.data.batched_table import BatchedTable, BinnedTable
+from dpboost.data.batched_table import BatchedTable
 from dpboost.data.batches import Batches
-from dpboost.data.columns import is_batched
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.table import ColumnFacts, Table, read_table
 from dpboost.data.users import read_users
@@ -36,7 +35,7 @@ class GivenRows:
     user_ids : array-like of shape (n_rows,), optional
         User of each row.
     example : table, optional
-        With the same columns, once batches are opened: all rows, or the first batch.
+        With the same columns: ``X`` itself, or its first batch once batches are opened.
     """
 
     X: Any
@@ -45,12 +44,6 @@ class GivenRows:
     init_score: Any = None
     user_ids: Any = None
     example: Any = None
-
-    @classmethod
-    def of(cls, X: Any, y: Any, **beside: Any) -> GivenRows:
-        """Return rows whose batches are of one form."""
-        batched = is_batched(X) and not isinstance(X, Batches)
-        return cls(X=Batches(X) if batched else X, y=y, **beside)
 
     @property
     def batched(self) -> bool:
@@ -99,7 +92,7 @@ class AsideRows(NamedTuple):
 
 def read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
     """Read the table as the user asks; one that comes in batches is read when it is used."""
-    if isinstance(X, BinnedTable):
+    if isinstance(X, Table):  # in bins, as it was read
         return X
     if isinstance(X, Batches):
         table = open_table(X, schema, reading)

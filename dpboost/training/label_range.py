@@ -70,7 +70,6 @@ class SeenRange(NamedTuple):
 
     Parameters
     ----------
-    low, high : float
     tails : (float, float), optional
         Between which ones they were seen at all, where most of their variance lies outside.
     """
@@ -372,8 +371,6 @@ def learn_label_range(
         How far the range goes beyond the 1 and 99 % points, in their distance.
     budget : Fraction or inf
         That of the trees, of which a part is taken.
-    ledger : Ledger
-        The gate.
     epsilon : float
         That of one row of the fit.
     max_rows : int or None

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dpboost._utils.threads import Threads, effective_n_threads
 from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.budgeting.holdout import HELD, TRAINED
-from dpboost.data.table import ColumnFacts
 from dpboost.data.users import first_rows, sample_rows, take_rows
 from dpboost.privacy.ledger import Disjoint, Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle
@@ -88,8 +87,6 @@ def fit_until_stopped(
         Those to train on.
     request : FitRequest
         Checked, under a budget.
-    ledger : Ledger
-        The gate.
 
     Privacy
     -------
@@ -212,7 +209,7 @@ def read_local(
         extras=extras,
         users=users_of(given.user_ids, privacy, n_rows, request.owner),
     )
-    inputs = Inputs.of(ColumnFacts.of(table), rows.labels, table.categorical, extras, request)
+    inputs = Inputs.of(table.columns, rows.labels, table.categorical, extras, request)
     ledger = request.open_ledger(inputs)
     # Before anything looks at the rows: those that are set aside enter no release.
     aside = None

@@ -300,8 +300,6 @@ def release_start(
         Of ``EncodedRows``.
     budget : Fraction or inf
         In the unit of the ledger's accountant.
-    ledger : Ledger
-        The gate.
     weighting : Weighting, optional
         A row then counts as its weight, in units of the largest one.
     fixed : bool, default=False
@@ -387,8 +385,6 @@ def release_class_sizes(
         Of ``EncodedRows``.
     budget : Fraction or inf
         In the unit of the ledger's accountant.
-    ledger : Ledger
-        The gate.
     weighting : Weighting, optional
         A row then counts as its weight, in units of the largest one.
 

@@ -439,8 +439,6 @@ def check_noise(
         With settled claims.
     classes : sequence or None
         Declared or assumed classes; two are taken where they are to be learned.
-    owner : str
-        Name of the caller in error messages.
 
     Raises
     ------

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import bin_merging, binning
+from dpboost._utils.threads import Threads
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import (
     N_CELLS,
@@ -65,7 +66,7 @@ class HasTable(Protocol):
         """The private table."""
 
     @property
-    def n_threads(self) -> int:
+    def threads(self) -> Threads:
         """Threads of the kernels."""
 
 
@@ -120,7 +121,7 @@ class FineCounts:
                 scale[here],
                 zero[here],
                 counted[here],
-                rows.n_threads,
+                rows.threads.now(),
             )
         cells = counted[:, :N_CELLS]
         for row, bins in zip(cells, self.fine.values(), strict=True):
@@ -188,7 +189,6 @@ class ReleasedBins:
 
     Parameters
     ----------
-    binner : Binner
     masses : dict of int to ndarray of shape (n_bins + 1,)
         Released rows in each bin of the features whose bins were released, not below zero. What
         is missing to the released number of rows is in the missing bin, where it stands out.
@@ -231,8 +231,6 @@ def release_bins(
         Released number of rows.
     budget : Fraction or inf
         In the unit of the ledger's accountant.
-    ledger : Ledger
-        The gate.
 
     Returns
     -------

@@ -115,8 +115,6 @@ class StoppingRows:
         Private.
     patience : int
         Training ends where the best round is so many rounds ago.
-    ledger : Ledger
-        The gate.
     best_iteration : int
         Once training has ended: the round up to which trees are kept.
 

@@ -20,7 +20,6 @@ from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, divide, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.recording import note
 from dpboost.recipes.recipe import (
     Given,
@@ -52,7 +51,7 @@ from dpboost.training.privacy_params import (
     warn_of_sum,
 )
 from dpboost.training.private_bins import released_columns
-from dpboost.training.public_schema import CompletedSchema, check_learnable, complete_schema
+from dpboost.training.public_schema import CompletedSchema, check_learnable
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -134,8 +133,6 @@ class Continuation:
         ----------
         rows_per_user : int or None
             Of the fit that continues it.
-        owner : str
-            For messages.
         """
         if self.report is None:
             return
@@ -211,8 +208,6 @@ class FitRequest:
         Where scores begin, if not at a released start value.
     public_seed : int
         Seed of public randomness: random partitions, order of features.
-    owner : str
-        Name of the caller in error messages.
     reading : Reading, optional
         How the table is to be read.
     n_jobs : int, optional
@@ -484,26 +479,6 @@ class Inputs:
     lists: Mapping[int, Sequence[Any]] = field(default_factory=dict)
     nominal: frozenset[int] = frozenset()
     extras: RowExtras = field(default_factory=RowExtras)
-
-    def complete(self, source: RowHandle, request: FitRequest, ledger: Ledger) -> CompletedSchema:
-        """Learn what the schema leaves open, and have rows read again where lists are learned."""
-        completed = complete_schema(
-            self.schema,
-            self.columns,
-            source,
-            task=request.task,
-            assume_public=request.privacy.assume_public,
-            n_bins=request.n_bins,
-            ledger=ledger,
-            assumed_classes=tuple(self.classes or ()),
-            assumed_categories=self.lists,
-            nominal=self.nominal,
-            label_margin=request.objective.label_margin if request.recipe.objectives else None,
-            row_epsilon=request.privacy.row_epsilon,
-        )
-        if "categories" in completed.learned:
-            source.apply("read_with", schema=completed.schema)
-        return completed
 
     def binner(self, schema: ResolvedSchema, request: FitRequest) -> Binner:
         """Return the public bins of a complete schema."""

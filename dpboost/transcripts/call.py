@@ -25,7 +25,7 @@ from dpboost.data.evaluation_rows import (
     evaluation_pairs,
     is_training_pair,
     is_training_set,
-    without_training_rows,
+    marked,
 )
 from dpboost.schema import Schema
 
@@ -47,7 +47,6 @@ class TableForm:
         ``"array"``, ``"frame"``, or the format of a sparse matrix.
     dtypes : tuple of str
         Of each column of a frame; else of all cells.
-    n_columns : int
     names : tuple, optional
         Of the columns of a frame or of a ``Dataset``.
     ordered : tuple of int
@@ -400,9 +399,9 @@ def _without_training_rows(given: Mapping[str, Any]) -> dict[str, Any]:
     rest = dict(given)
     rest.pop("folds", None)  # which rows they hold; their number is a fact of the call
     pairs = evaluation_pairs(*map(rest.get, ("eval_set", "eval_X", "eval_y")))
-    marked = without_training_rows(pairs, rest.get("X"), rest.get("y"))
-    if any(map(is_training_pair, marked)):
-        rest |= {"eval_set": marked, "eval_X": None, "eval_y": None}
+    pairs = [marked(pair, rest.get("X"), rest.get("y")) for pair in pairs]
+    if any(map(is_training_pair, pairs)):
+        rest |= {"eval_set": pairs, "eval_X": None, "eval_y": None}
     sets, train_set = rest.get("valid_sets"), rest.get("train_set")
     if sets is not None:
         listed = list(sets) if isinstance(sets, (list, tuple)) else [sets]

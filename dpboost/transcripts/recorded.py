@@ -50,8 +50,6 @@ def recorded(keep: Callable[[Any, Transcript], Any]) -> Callable[[Callable[P, R]
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if current() is not None:
-                return function(*args, **kwargs)
             try:
                 given = signature.bind(*args, **kwargs).arguments
             except TypeError:
@@ -59,6 +57,8 @@ def recorded(keep: Callable[[Any, Transcript], Any]) -> Callable[[Callable[P, R]
             if is_batched(given.get("X")) and not isinstance(given["X"], Batches):
                 given["X"] = Batches(given["X"])  # an iterator gives its first batch once
             given = {**given.pop("kwargs", {}), **given}
+            if current() is not None:
+                return function(**given)  # type: ignore[call-arg]
             own = Recording()
             if is_command_line():  # its report says options
                 own.facts["command line"] = True

@@ -111,12 +111,7 @@ class Workspace:
         self._lent: list[tuple[NDArray[np.uint8], weakref.ref[_Lease]]] = []
 
     def empty(self, shape: tuple[int, ...], dtype: type = np.int64) -> NDArray[Any]:
-        """Return an array as ``numpy.empty`` does.
-
-        Parameters
-        ----------
-        dtype : type, default=np.int64
-        """
+        """Return an array as ``numpy.empty`` does."""
         kind = np.dtype(dtype)
         size = math.prod(shape) * kind.itemsize
         if size < _LARGE:

@@ -48,8 +48,6 @@ class Constraints:
         interaction_constraints : list of lists of int or name, str like "[0,1],[2]", or None
         names : sequence of str
             Of all columns.
-        owner : str
-            For messages.
 
         Raises
         ------

@@ -85,8 +85,6 @@ class ReleasedTree:
 
         Parameters
         ----------
-        binner : Binner
-            The public bins.
         classes : sequence
             None are there in a tree of numbers.
         feature_names : sequence of str, optional

@@ -517,14 +517,14 @@ def refill_after_the_filter():
 
 
 def learned_exactly(change):
-    original = request.complete_schema
+    original = fit.complete_schema
 
     def complete_schema(schema, columns, source, **options):
         completed = original(schema, columns, source, **options)
         raw = rows_of(source)
         return replace(completed, schema=change(completed.schema, raw.table, raw.labels))
 
-    return [(request, "complete_schema", complete_schema)]
+    return [(fit, "complete_schema", complete_schema)]
 
 
 def quantile_bins():

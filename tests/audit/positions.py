@@ -35,7 +35,7 @@ POSITIONS = {
     "reading of rows": "dpboost.training.local_fit:read",
     "sample of users": "dpboost.training.local_fit:sample_rows",
     "rows of users that count": "dpboost.training.local_fit:first_rows",
-    "completed schema": "dpboost.training.request:complete_schema",
+    "completed schema": "dpboost.training.fit:complete_schema",
     "stability histogram": "dpboost.training.public_schema:release_categories",
     "released class sizes": "dpboost.training.loss_choice:release_class_sizes",
     "rows of a tree's rule": "dpboost.training.loss_choice:release_rows",

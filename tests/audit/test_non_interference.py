@@ -31,7 +31,6 @@ from dpboost.audit.recorded_calls import (
     recorded_calls,
     regressor,
 )
-from dpboost.data.table import ColumnFacts
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import _reveal, store_of
 from dpboost.privacy.recording import ReplayError
@@ -209,15 +208,17 @@ def exact_label_range(monkeypatch) -> None:
 
 
 def types_from_cells(monkeypatch) -> None:
-    of = ColumnFacts.of
+    read = local_fit.read
 
-    def looking(table):
+    def looking(*given):
+        table = read(*given)
         cells = ((number, table.column(number)) for number in range(table.n_features))
         numbers = [(number, own) for number, own in cells if number not in table.categorical]
         whole = {number for number, own in numbers if np.array_equal(own, np.rint(own))}
-        return replace(of(table), integer=frozenset(whole))
+        table.columns = replace(table.columns, integer=frozenset(whole))
+        return table
 
-    monkeypatch.setattr(ColumnFacts, "of", looking)
+    monkeypatch.setattr(local_fit, "read", looking)
 
 
 #: What is planted, the call that shows it, and the checks that see it. A replay has blank rows, all

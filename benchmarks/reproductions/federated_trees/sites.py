@@ -13,7 +13,7 @@ from benchmarks.reproductions.read_once import Remembered, tree_request
 from dpboost import NotPrivateWarning, Schema
 from dpboost.audit.pooled_rows import Sites
 from dpboost.data.labels import read_class_labels
-from dpboost.data.table import ColumnFacts, read_table
+from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.queries import RowHandle, SumQuery, carry_out
 from dpboost.recipes.recipe import Recipe
@@ -86,7 +86,7 @@ class PooledRows:
             **settings,
         )
         inputs = Inputs(
-            columns=ColumnFacts.of(self._everything.table),
+            columns=self._everything.table.columns,
             schema=self._resolved,
             classes=self._resolved.classes,
         )

@@ -15,7 +15,7 @@ from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost._utils.version import __version__, build_hash
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
-from dpboost.data.table import Table, read_table
+from dpboost.data.table import ColumnFacts, Table, read_table
 from dpboost.data.users import earliest_rows, read_users, take_rows
 from dpboost.evaluating.evaluated_rows import predicted_rows, scored_rows
 from dpboost.evaluating.saved_model import SavedClassifier, SavedRegressor
@@ -294,6 +294,10 @@ class OwnRows:
 class _NoRows(Table):
     """A table with the columns of a party and no rows."""
 
+    def parts(self) -> Iterator[Table]:
+        """Go through no tables."""
+        return iter(())
+
     def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Go through no cells."""
         return iter(())
@@ -306,8 +310,8 @@ def read_rows(X: Any, agreement: Agreement) -> Table:
     if len(getattr(X, "shape", ())) == 2 and X.shape == (0, len(names)):
         nominal = frozenset(schema.resolve(names).categories)
         return _NoRows(
+            ColumnFacts(feature_names=tuple(map(lightgbm_name, names))),
             n_rows=0,
-            feature_names=tuple(lightgbm_name(name) for name in names),
             dense=np.empty((0, len(names))),
             categorical=listed,
             number_codes=nominal - set(listed),

@@ -24,7 +24,6 @@ class Result:
 
     Parameters
     ----------
-    agreement : Agreement
     fits : tuple of FittedModel
         One, or that of each fold; none of an evaluation.
     found : Evaluation or None

@@ -49,8 +49,6 @@ class TextForest:
 
     Parameters
     ----------
-    feature_names : tuple of str
-    trees : tuple of TextTree
     n_outputs : int
         Trees a round.
     """

@@ -35,11 +35,6 @@ _ONE_LEAF = Tree(
 def tree_blocks(ensemble: Ensemble) -> list[str]:
     """Return the block of each tree, with the start values added to the leaves of the first round.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        What training has released.
-
     Returns
     -------
     list of str

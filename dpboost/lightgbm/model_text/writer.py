@@ -35,8 +35,6 @@ def model_text(ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = Non
 
     Parameters
     ----------
-    ensemble : Ensemble
-        What training has released.
     parameters : mapping of str to str, int, float or bool, optional
         Public training parameters by LightGBM's canonical names, for the file's footer. Paths
         and seeds are refused.
@@ -77,8 +75,6 @@ def check_writable(binner: Binner, *, objective: str = "") -> None:
 
     Parameters
     ----------
-    binner : Binner
-        The public bins.
     objective : str
         LightGBM's objective string.
 

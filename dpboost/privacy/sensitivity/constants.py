@@ -32,8 +32,6 @@ def gain_score(units_per_gain: int, neighbors: Neighbors) -> Sensitivity:
     ----------
     units_per_gain : int
         Units in one :math:`g^2 / c`; called :math:`K` below.
-    neighbors : Neighbors
-        The relation.
 
     Returns
     -------
@@ -64,8 +62,6 @@ def column_scores(gradient: ContributionBound, neighbors: Neighbors) -> Sensitiv
     ----------
     gradient : ContributionBound
         Norms of a row's gradient vector, in units of the sums; :math:`g_1` is its L1 norm.
-    neighbors : Neighbors
-        The relation.
 
     Returns
     -------
@@ -107,8 +103,6 @@ def clipped_leaf(
         many steps of a geometric decay, is charged one unit a row.
     unit : float or Fraction
         Clipped values are rounded to the nearest multiple of ``unit``.
-    neighbors : Neighbors
-        The relation.
 
     Returns
     -------
@@ -207,8 +201,6 @@ def newton_sums(
         Norms :math:`g_1, g_2` of a row's gradient vector, in units of the sums.
     hessian : ContributionBound
         Norms :math:`h_1, h_2` of a row's hessian vector, no entry of which is negative.
-    neighbors : Neighbors
-        The relation.
 
     Returns
     -------

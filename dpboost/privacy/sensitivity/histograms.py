@@ -18,8 +18,6 @@ def level_sums(n_features: int, gradient_limit: int, neighbors: Neighbors) -> Se
         Features; each has a histogram of every node.
     gradient_limit : int
         Largest absolute gradient of a row, in units of the sums; a count is worth as many units.
-    neighbors : Neighbors
-        The relation.
 
     Returns
     -------

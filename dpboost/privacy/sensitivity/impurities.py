@@ -111,11 +111,6 @@ def scale(impurity: Impurity, n_rows: int, n_classes: int) -> float:
 def split_score(neighbors: Neighbors) -> Sensitivity:
     """Range of the split scores of a node, in units of its own scale.
 
-    Parameters
-    ----------
-    neighbors : Neighbors
-        The relation.
-
     Returns
     -------
     Sensitivity
@@ -138,11 +133,6 @@ def split_score(neighbors: Neighbors) -> Sensitivity:
 
 def split_gain(neighbors: Neighbors) -> Sensitivity:
     """L1 sensitivity of the gains of chosen candidates, one a node, in units of its scale.
-
-    Parameters
-    ----------
-    neighbors : Neighbors
-        The relation.
 
     Returns
     -------
@@ -173,8 +163,6 @@ def split_bounds(n_features: int, neighbors: Neighbors) -> Sensitivity:
     ----------
     n_features : int
         Features :math:`p`, each with a bound from the same rows.
-    neighbors : Neighbors
-        The relation.
 
     Returns
     -------

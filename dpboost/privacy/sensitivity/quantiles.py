@@ -21,8 +21,6 @@ def quantile_balance(
     below, above : int
         :math:`b` and :math:`a`: what a row adds that is at most the threshold, and what one takes
         away that is above it.
-    neighbors : Neighbors
-        The relation.
 
     Returns
     -------

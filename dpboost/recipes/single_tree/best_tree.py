@@ -89,8 +89,6 @@ class DepthWiseBudgets:
 
     Parameters
     ----------
-    selector : SplitSelector
-    max_depth : int
     leaf_share : Fraction
         Part of the budget for the leaves; the levels share the rest equally.
     row_limit : int

@@ -138,13 +138,11 @@ class TopDown:
 
     Parameters
     ----------
-    measure : Impurity
     selection : {"exponential", "permute_and_flip"}
     weights : list of Fraction
         Part of the splits' budget for each depth.
     leaf_share : Fraction
         Part of the budget for the leaves.
-    n_splits : int
     target_error, min_gain : float
         Tests on released numbers.
     max_rows : int or None

@@ -109,7 +109,6 @@ class TopDownInduction:
         Chooses the splits of a depth.
     draws : int
         Releases of full price in a choice.
-    max_depth : int
     max_rows : int or None
         Declared.
     pruned : bool

@@ -74,12 +74,10 @@ class SummedTopDown:
 
     Parameters
     ----------
-    finder : SplitFinder
     weights : list of Fraction
         Part of the splits' budget for each depth.
     leaf_share : Fraction
         Part of the budget for the leaves.
-    n_splits : int
     target_error, min_gain : float
         Tests on released numbers.
     max_rows : int or None

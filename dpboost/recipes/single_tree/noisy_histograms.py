@@ -85,8 +85,6 @@ class WholeHistograms:
 
     Parameters
     ----------
-    measure : Impurity
-    max_depth : int
     leaf_share : Fraction
         Part of the budget for the leaves; the levels share the rest equally.
     min_rows : int

@@ -9,11 +9,11 @@ import pytest
 import scipy.sparse
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.batched_table import BatchedTable, BinnedTable
+from dpboost.data.batched_table import BatchedTable, binned_table
 from dpboost.data.batches import Batches
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins, EdgeBins, uniform_bins
-from dpboost.data.table import Table, read_table
+from dpboost.data.table import ColumnFacts, Table, read_table
 from dpboost.schema import Schema
 from tests.tables import dense_bins
 
@@ -348,17 +348,18 @@ class TwoParts(Table):
 def test_parts_with_other_rows_than_the_table_are_refused(n_rows):
     features = [uniform_bins(0.0, 1.0, 4)] * 4
     binner = Binner(features=features, feature_names=list("abcd"))
-    table = TwoParts(n_rows=n_rows, feature_names=tuple("abcd"))
+    columns = ColumnFacts(feature_names=tuple("abcd"))
+    table = TwoParts(columns, n_rows=n_rows)
     with pytest.raises(InvalidParameterError, match=r"the number of rows that len\(X\) states"):
         binner.transform(table)
-    assert binner.transform(TwoParts(n_rows=6, feature_names=tuple("abcd"))).shape == (4, 6)
+    assert binner.transform(TwoParts(columns, n_rows=6)).shape == (4, 6)
 
 
 def test_rows_that_were_read_into_bins_have_no_others():
     binner = Binner(features=[uniform_bins(0.0, 1.0, 4)], feature_names=["a"])
     other = Binner(features=[uniform_bins(0.0, 2.0, 4)], feature_names=["a"])
     table = read_table(np.zeros((3, 1)), feature_names=["a"])
-    read = BinnedTable(binner, binner.transform(table), table)
+    read = binned_table(table, binner, binner.transform(table))
     assert binner.transform(read) is binner.transform(read)
     with pytest.raises(InvalidParameterError, match="asks for others: pass X as a table"):
         other.transform(read)

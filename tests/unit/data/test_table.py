@@ -27,7 +27,8 @@ def from_pieces(table):
         part = values[rows, first : first + piece.shape[1]]
         assert (part == -99.0).all()
         part[:] = piece
-    for feature, codes, positions in table.coded():
+    for feature in table.categorical if table.stored is None else ():
+        codes, positions = table.coded(feature)
         assert (values[:, feature] == -99.0).all()
         values[:, feature] = positions[codes]
     return values

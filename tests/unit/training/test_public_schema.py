@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpboost import InvalidParameterError, Schema
-from dpboost.data.table import ColumnFacts, read_table
+from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors
@@ -62,7 +62,7 @@ def complete(
     resolved = Schema.coerce(schema).resolve(table.feature_names)
     return complete_schema(
         resolved,
-        ColumnFacts.of(table),
+        table.columns,
         RowHandle(LocalRows(RawRows(table=table, labels=np.asarray(y), counted=counted))),
         task=task,
         assume_public=assume_public,
@@ -512,7 +512,7 @@ def test_the_refusal_names_the_columns_and_the_cures():
     X = pd.DataFrame({"town": ["x"], "size": [1.0], "name of person": ["secret"], "code": [3.0]})
     X = X.astype({"town": "category", "name of person": "category"})
     table = read_table(X)
-    facts = ColumnFacts.of(table)
+    facts = table.columns
     request = {"task": "regression", "assume_public": ASSUMED_BY_DEFAULT, "epsilon": Fraction(1)}
 
     def error(schema, nominal=(), **more):
@@ -615,7 +615,7 @@ def test_the_set_of_classes_is_that_of_all_rows():
     table = read_table(np.zeros((4, 1)))
     completed = complete_schema(
         Schema(bounds={0: (0, 1)}).resolve(table.feature_names),
-        ColumnFacts.of(table),
+        table.columns,
         RowHandle(LocalRows(RawRows(table=table, labels=np.array([1, 1, 1, 1])))),
         task="classification",
         assume_public=ASSUMED_BY_DEFAULT,
