@@ -61,7 +61,7 @@ def _read_scaled(
 
 def _scaled_problem(name: str, classes: Mapping[int, int]) -> Problem:
     numbers = tuple(sorted(set(classes.values())))
-    dictionary = DataDictionary(bounds=_SCALED_BOUNDS, classes=numbers)
+    dictionary = DataDictionary(bounds=_SCALED_BOUNDS, integer=INDICATORS, classes=numbers)
     return Problem(
         name=name,
         task="binary" if len(numbers) == 2 else "multiclass",
