@@ -6,7 +6,7 @@ Proof: docs/proofs/composition.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -178,7 +178,7 @@ class BoostingLoop:
                             )
                         rows.append(grown)
                         if self.stretch != 1.0:
-                            grown = tuple(tree.stretched(self.stretch) for tree in grown)
+                            grown = tuple(_stretched(tree, self.stretch) for tree in grown)
                         trees += grown
                         on_tree()
                         if callback and callback.after(grown):
@@ -186,6 +186,15 @@ class BoostingLoop:
                         if order is not None:
                             order.after(trees, rows, callback)
         return tuple(trees)
+
+
+def _stretched(tree: Tree, factor: float) -> Tree:
+    """Return a tree with leaf values, and their noise, that are larger by a public factor."""
+    noise = tree.noise
+    if noise is not None:
+        noise = replace(noise, learning_rate=factor * noise.learning_rate)
+    value = np.rint(factor * tree.leaf_value).astype(np.int64)
+    return replace(tree, leaf_value=value, noise=noise)
 
 
 class TrainingRows:

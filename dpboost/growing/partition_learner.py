@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.boosting_loop import TreeRows
 from dpboost.growing.feature_sampler import FeatureQueue
-from dpboost.growing.learned_prior import LearnedPrior
 from dpboost.growing.listed_parts import ListedParts
 from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf, split_gains
-from dpboost.growing.signal_rate import SignalRate
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
@@ -22,6 +21,126 @@ from dpboost.trees.tree import LeafNoise, Tree
 
 # Released hessian sums are written as weights in these units, so that small ones stay apart.
 WEIGHT_UNITS = 16
+# After so many rounds the gains that they have shown decide.
+FIRST_ROUNDS = 100
+# Where they are less than this part of what there is to know of the labels, even with some
+# deviations of their noise, steps are smaller in proportion, but for the least factor.
+LITTLE, LEAST_FACTOR = 0.2, 0.25
+# What earlier rounds count in the next one.
+KEPT = 0.9
+# The least typical step, as a part of that of the recipe's rule, which is the largest.
+LEAST_PART = 1e-3
+
+
+@dataclass(kw_only=True)
+class SignalRate:
+    """A learning rate factor from the gains of the first rounds.
+
+    The noise variance of a model grows with the square of its steps. If there is little left to
+    learn, further rounds with large steps add only noise.
+
+    Proof: docs/proofs/constraints.md.
+
+    Parameters
+    ----------
+    n_rows : float
+        Released or declared.
+    entropy : float
+        Of a label at the released shares of the classes, in nats.
+    doubt : float
+        Deviations of their noise that gains get in addition.
+
+    Privacy
+    -------
+    Reads released gains and public numbers only: post-processing.
+    """
+
+    n_rows: float
+    entropy: float
+    doubt: float
+    _n_rounds: int = field(default=0, init=False)
+    _learned: float = field(default=0.0, init=False)
+    _variance: float = field(default=0.0, init=False)
+
+    @classmethod
+    def of_classes(cls, n_rows: float, share: float, doubt: float) -> SignalRate:
+        """Return the rule for two classes, one of which has this share."""
+        parts = (share, 1 - share)
+        entropy = -sum(part * math.log(part) for part in parts if part > 0)
+        return cls(n_rows=n_rows, entropy=entropy, doubt=doubt)
+
+    @property
+    def factor(self) -> float:
+        """What the learning rate of the next round is multiplied by."""
+        if self._n_rounds < FIRST_ROUNDS:
+            return 1.0
+        known = self.n_rows * self.entropy
+        most = self._learned + self.doubt * math.sqrt(self._variance)
+        part = most / known if known > 0 else 1.0
+        return min(1.0, max(part / LITTLE, LEAST_FACTOR))
+
+    def learn(self, gain: float, variance: float, rate: float) -> None:
+        """Take note of the released gain of a round that was learned at this rate.
+
+        Parameters
+        ----------
+        gain, variance : float
+            From `dpboost.growing.shrunken_leaves.split_gains`, summed over the splits.
+        """
+        if self._n_rounds < FIRST_ROUNDS:
+            self._learned += rate * gain
+            self._variance += rate**2 * variance
+        self._n_rounds += 1
+
+
+@dataclass(kw_only=True)
+class LearnedPrior:
+    """Shrink steps by the fraction of signal in the released sums.
+
+    A fit that continues a good model finds mostly noise in its first sums. With the prior of a fit
+    that starts at a constant, it would add that noise to the model. Here the variance of steps is
+    estimated from released steps minus the variance of their noise, over the last rounds (an
+    empirical Bayes estimate, as that of James and Stein).
+
+    Proof: docs/proofs/constraints.md.
+
+    Privacy
+    -------
+    Post-processing of released sums and of the public size of their noise.
+    """
+
+    _signal: float = field(default=0.0, init=False)
+    _weight: float = field(default=0.0, init=False)
+
+    def leaf(
+        self,
+        leaf: ShrunkenLeaf,
+        gradients: NDArray[np.float64],
+        hessians: NDArray[np.float64],
+        noise_stddev: float,
+    ) -> ShrunkenLeaf:
+        """Return the leaves of a round, with a prior that follows its sums and those before.
+
+        Parameters
+        ----------
+        leaf : ShrunkenLeaf
+            With the largest prior.
+        gradients, hessians : ndarray of shape (n_outputs, n_leaves)
+            Released sums.
+        noise_stddev : float
+            Standard deviation of the noise of a gradient sum.
+        """
+        if noise_stddev == 0:
+            return leaf
+        denominator = np.maximum(hessians, 0.0) + leaf.reg_lambda
+        variance = (noise_stddev / denominator) ** 2
+        # Each leaf counts as its square tells of the variance of steps where that is small.
+        weight = variance**-2
+        signal = weight * ((gradients / denominator) ** 2 - variance)
+        self._signal = KEPT * self._signal + float(signal.sum())
+        self._weight = KEPT * self._weight + float(weight.sum())
+        typical = max(self._signal / self._weight, 0.0) ** 0.5
+        return replace(leaf, prior=min(leaf.prior, max(typical, LEAST_PART * leaf.prior)))
 
 
 @dataclass(kw_only=True, eq=False)

@@ -40,13 +40,16 @@ from dpboost.growing.boosting_loop import (
 )
 from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.feature_sampler import FeatureQueue
-from dpboost.growing.learned_prior import LearnedPrior
 from dpboost.growing.listed_parts import ListedParts
-from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
+from dpboost.growing.partition_learner import (
+    WEIGHT_UNITS,
+    LearnedPrior,
+    PartitionLearner,
+    SignalRate,
+)
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.refit_learner import RefitLearner, partitions_of
 from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf
-from dpboost.growing.signal_rate import SignalRate
 from dpboost.losses import (
     GRADIENT_ONE,
     LabelRangeLoss,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -98,14 +98,6 @@ class Tree:
     def n_nodes(self) -> int:
         """Number of internal nodes."""
         return len(self.feature)
-
-    def stretched(self, factor: float) -> Tree:
-        """Return the tree with leaf values, and their noise, that are larger by a public factor."""
-        noise = self.noise
-        if noise is not None:
-            noise = replace(noise, learning_rate=factor * noise.learning_rate)
-        value = np.rint(factor * self.leaf_value).astype(np.int64)
-        return replace(self, leaf_value=value, noise=noise)
 
     def sets(self) -> list[int]:
         """Return each node's set of left bins as one integer."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpboost.growing.learned_prior import LEAST_PART, LearnedPrior
+from dpboost.growing.partition_learner import LEAST_PART, LearnedPrior
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 
 LEAF = ShrunkenLeaf(reg_lambda=1.0, prior=0.5)

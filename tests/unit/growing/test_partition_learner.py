@@ -9,9 +9,13 @@ import pytest
 from dpboost._utils.threads import Threads
 from dpboost.growing.boosting_loop import EnsemblePlan, TrainingRows
 from dpboost.growing.feature_sampler import FeatureQueue, Preference
-from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
+from dpboost.growing.partition_learner import (
+    FIRST_ROUNDS,
+    WEIGHT_UNITS,
+    PartitionLearner,
+    SignalRate,
+)
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
-from dpboost.growing.signal_rate import FIRST_ROUNDS, SignalRate
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.queries import LocalRows, RowHandle, store_of
 from dpboost.rows.boosting_queries import SumScale

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpboost.growing.signal_rate import FIRST_ROUNDS, LEAST_FACTOR, LITTLE, SignalRate
+from dpboost.growing.partition_learner import FIRST_ROUNDS, LEAST_FACTOR, LITTLE, SignalRate
 
 
 def after(part, *, n_rows=1000.0, entropy=0.5, rounds=FIRST_ROUNDS, rate=0.2):
