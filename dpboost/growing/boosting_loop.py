@@ -78,8 +78,8 @@ class BoostingLoop:
     listed : ListedParts, optional
         Estimates of category frequencies from released sums.
     stretch : float, default=1
-        By which the leaf values of the model are larger than those that the rows train on: the
-        rest of the fit, and the order of all scores, stay as they are.
+        How many times as far from their mean the leaf values of the model are as those that the
+        rows train on: the rest of the fit, and the order of all scores, stay as they are.
     """
 
     n_rounds: int
@@ -189,11 +189,21 @@ class BoostingLoop:
 
 
 def _stretched(tree: Tree, factor: float) -> Tree:
-    """Return a tree with leaf values, and their noise, that are larger by a public factor."""
+    """Return a tree whose leaves are so many times as far from their released mean; public.
+
+    The mean stays, since it corrects the start value. Of its own noise, which all rows share,
+    nothing is said.
+    """
     noise = tree.noise
     if noise is not None:
         noise = replace(noise, learning_rate=factor * noise.learning_rate)
-    value = np.rint(factor * tree.leaf_value).astype(np.int64)
+    value, middle = tree.leaf_value, 0.0
+    if tree.leaf_count is not None and tree.leaf_count.any():
+        # Integers, so that every machine finds the same leaves.
+        weights = tree.leaf_count.tolist()
+        pairs = zip(value.tolist(), weights, strict=True)
+        middle = sum(leaf * weight for leaf, weight in pairs) / sum(weights)
+    value = np.rint(middle + factor * (value - middle)).astype(np.int64)
     return replace(tree, leaf_value=value, noise=noise)
 
 
