@@ -16,21 +16,8 @@ from benchmarks.rows import Row
 _LARGEST_RATIO = 4.0
 
 
-def draw(
-    rows: Sequence[Row],
-    experiment: Experiment,
-    problems: Mapping[str, Problem],
-    *,
-    columns: int = 2,
-) -> bytes:
+def draw(rows: Sequence[Row], experiment: Experiment, problems: Mapping[str, Problem]) -> bytes:
     """Return a PNG image; a method without privacy is a line across.
-
-    Parameters
-    ----------
-    rows, experiment, problems
-        As for `benchmarks.report.body`.
-    columns : int
-        Panels in a line.
 
     Raises
     ------
@@ -41,7 +28,7 @@ def draw(
         _panel(name, METRICS[problems[name].task], [r for r in rows if r.cell.problem == name])
         for name in experiment.problems
     ]
-    return draw_panels(panels, columns=columns)
+    return draw_panels(panels)
 
 
 def _panel(name: str, metric: Metric, rows: Sequence[Row]) -> Panel:

@@ -7,9 +7,10 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks import figure
 from benchmarks.experiments import Experiment, Method
-from benchmarks.harness.results import Results
+from benchmarks.harness.results import Result, Results
+from benchmarks.harness.style import Panel
+from benchmarks.harness.style import draw as draw_panels
 from benchmarks.metrics import METRICS
 from benchmarks.peer_page import marked, promises
 from benchmarks.problems import Problem
@@ -19,7 +20,9 @@ from benchmarks.summary import Summary, span, summarize, table
 from benchmarks.verdicts import NO, YES, verdict
 
 OURS = "best"
-_LIGHTGBM = "LightGBM"
+_LIGHTGBM, _CONSTANT = "LightGBM", "constant"
+#: Of a panel above LightGBM and beyond a constant, as parts of what is between them.
+_ROOM, _BEYOND = 0.05, 0.2
 _COLUMNS = 3
 
 
@@ -331,11 +334,46 @@ def _digits(rivals: Rivals, problem: str) -> str:
 
 
 def draw(rivals: Rivals) -> bytes:
-    """Return a picture with a panel for each table.
+    """Return a picture with a panel for each table, without bands: its lines are many.
 
     Raises
     ------
     BenchmarkError
         If matplotlib is not installed.
     """
-    return figure.draw(rivals.rows, rivals.experiment, rivals.problems, columns=_COLUMNS)
+    panels = [_panel(rivals, problem) for problem in rivals.experiment.problems]
+    return draw_panels(panels, columns=_COLUMNS)
+
+
+def _panel(rivals: Rivals, problem: str) -> Panel:
+    """Return the panel of a table, from LightGBM to somewhat beyond a constant."""
+    metric = METRICS[rivals.problems[problem].task]
+    rows = [row for row in rivals.rows if row.cell.problem == problem]
+    groups: dict[tuple[str, float | None], list[float]] = {}
+    for row in rows:
+        groups.setdefault((row.cell.method, row.cell.epsilon), []).append(row.value)
+    means = {key: statistics.fmean(found) for key, found in groups.items()}
+    top = (max if metric.higher_is_better else min)(means.values())
+    end = means.get((_CONSTANT, None), top)
+    limits = (top + _ROOM * (top - end), end + _BEYOND * (end - top))
+    return Panel(
+        title=problem,
+        x_label="epsilon",
+        y_label=f"{metric.name} ({'higher' if metric.higher_is_better else 'lower'} is better)",
+        rows=[
+            Result(
+                data=problem,
+                method=row.cell.method,
+                epsilon=row.cell.epsilon,
+                repeat=row.cell.split,
+                measure=metric.name,
+                value=row.value,
+            )
+            for row in rows
+        ],
+        log_x=True,
+        limits=(min(limits), max(limits)) if end != top else None,
+        ticks=True,
+        bands=False,
+        main=OURS,
+    )
