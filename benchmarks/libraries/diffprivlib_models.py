@@ -64,6 +64,10 @@ def fit_predict(
     }
     result = fit_in_peer(_NAME, arrays, options, n_jobs, environment=_ENVIRONMENT)
     prediction = result.prediction
+    if problem.n_classes:
+        # Where it gives no class a chance that a float can hold, all have the same.
+        lost = ~np.isfinite(prediction).all(axis=1)
+        prediction = np.where(lost[:, None], 1 / problem.n_classes, prediction)
     if problem.task == "binary":
         prediction = prediction[:, 1]
     if known.label_bounds is not None:
