@@ -254,7 +254,7 @@ def _extent(rivals: Rivals) -> list[str]:
         for problem in rivals.experiment.problems:
             keys = [key for key in rivals.values if key[:2] == (problem, method.name)]
             if keys:
-                n_splits = max(len(rivals.values[key]) for key in keys)
+                n_splits = min(len(rivals.values[key]) for key in keys)
                 splits.setdefault(n_splits, []).append(problem)
         usual = max(splits, key=lambda number: len(splits[number]))
         shown = [f"{usual}"]
@@ -282,7 +282,8 @@ def _extent(rivals: Rivals) -> list[str]:
     return [
         "## What was run",
         "",
-        "Seconds: the medians of the tables, from the quickest to the slowest.",
+        "Splits at every epsilon. Seconds: the medians of the tables, from the quickest to the "
+        "slowest.",
         "",
         *table(header, lines, n_texts=3),
         "",
@@ -300,13 +301,13 @@ def _section(rivals: Rivals, problem: str) -> list[str]:
         own = _rows(rivals, problem, method.name)
         if not own:
             continue
-        figures = []
+        figures, n_splits = [], []
         for epsilon in rivals.experiment.epsilons:
             key = (problem, method.name, epsilon if method.private else None)
             found = [row.value for row in rivals.values.get(key, {}).values()]
+            n_splits.append(len(found))
             figures.append(f"{format(summarize(found), _digits(rivals, problem))}" if found else "")
-        n_splits = len({row.cell.split for row in own})
-        lines.append([method.name, str(n_splits), *figures])
+        lines.append([method.name, span(n_splits, "d"), *figures])
     return [
         f"## {problem}",
         "",
