@@ -140,5 +140,6 @@ RIVALS = dataclasses.replace(
     body=lambda results: rival_page.body(_rivals(results)),
     finding=lambda results: rival_page.finding(_rivals(results)),
     draw=lambda results: rival_page.draw(_rivals(results)),
+    timed=False,
     partly=True,
 )
