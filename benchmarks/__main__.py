@@ -163,6 +163,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--fresh", action="store_true", help="forget the results of a stopped run")
     one.add_argument("--repeats", type=int, help="of a run with repeats (default: as planned)")
     one.add_argument("--problem", help="of a run that takes one data set")
+    one.add_argument("--seconds", type=float, help="of a run whose page can be made of a part")
     suite = commands.add_parser("lightgbm-suite", help="run LightGBM's tests against dpboost")
     suite.add_argument("folder", type=Path, help="LightGBM's tests/python_package_test")
     suite.add_argument("--epsilon", type=float, default=100.0, help="of fits that name none")
@@ -213,6 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             repeats=options.repeats,
             n_jobs=options.n_jobs,
             problem=options.problem,
+            seconds=options.seconds,
         )
         run = known[options.run]
         if options.help:

@@ -28,6 +28,8 @@ class Method:
         Keyword arguments of the library; they must be writable as JSON.
     problems : tuple of str, optional
         Problems on which it runs; by default all of the experiment.
+    n_splits : mapping of str to int
+        On how many of the first splits it runs, for problems on which that is not all of them.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Method:
     private: bool = True
     settings: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     problems: tuple[str, ...] | None = None
+    n_splits: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
 
 
 @dataclass(frozen=True, kw_only=True)

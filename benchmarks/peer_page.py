@@ -59,7 +59,7 @@ def body(
     """
     counts = _counts(rows, experiment, problems)
     rows, experiment = marked(rows, experiment, marks)
-    parts = [*_guarantees(marks), *counts, *_absent(releases)]
+    parts = [*promises(marks), *counts, *_absent(releases)]
     for name in experiment.problems:
         mine = [row for row in rows if row.cell.problem == name]
         parts += section(problems[name], mine, experiment, published=name not in others)
@@ -73,7 +73,8 @@ def body(
     ]
 
 
-def _guarantees(marks: Mapping[str, Sequence[str]]) -> list[str]:
+def promises(marks: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what the audit says of the methods with a mark."""
     lines = [
         "## Promises",
         "",

@@ -166,16 +166,23 @@ def ask_peer(
 
 
 def fit_in_peer(
-    name: str, arrays: Mapping[str, np.ndarray], settings: Mapping[str, Any], n_jobs: int
+    name: str,
+    arrays: Mapping[str, np.ndarray],
+    settings: Mapping[str, Any],
+    n_jobs: int,
+    *,
+    environment: str | None = None,
 ) -> Result:
     """Have the worker of that name make a fit in its environment.
 
     Parameters
     ----------
     name : str
-        Of the requirement file and of the script in ``benchmarks/workers``.
+        Of the script in ``benchmarks/workers``, and of the requirement file.
     arrays, settings, n_jobs
         As for `ask_peer`; the settings are given with ``n_jobs``.
+    environment : str, optional
+        Name of the requirement file where it has another one.
 
     Returns
     -------
@@ -188,7 +195,7 @@ def fit_in_peer(
     RuntimeError
         If the worker fails; the message ends with its last lines.
     """
-    output = ask_peer(name, name, arrays, {**settings, "n_jobs": n_jobs}, n_jobs)
+    output = ask_peer(environment or name, name, arrays, {**settings, "n_jobs": n_jobs}, n_jobs)
     peak_mb = float(output["peak_mb"])
     return Result(
         prediction=output["prediction"],

@@ -37,6 +37,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.public_start import PUBLIC_START
     from benchmarks.quarters import QUARTERS_RUN
     from benchmarks.reproductions.papers import PAPER_RUNS
+    from benchmarks.rivals import RIVALS
     from benchmarks.rule_cliffs import RULE_CLIFFS
     from benchmarks.runner import as_run
     from benchmarks.small_models import SMALL_MODELS
@@ -48,6 +49,7 @@ def runs() -> dict[str, Run]:
 
     found = [
         *map(as_run, EXPERIMENTS.values()),
+        RIVALS,
         SMALL_TABLES,
         FEW_ROWS,
         RULE_CLIFFS,

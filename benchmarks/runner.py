@@ -95,6 +95,7 @@ def cells(experiment: Experiment) -> dict[Cell, Method]:
         for problem in experiment.problems
         for split in experiment.splits
         for method in experiment.methods_on(problem)
+        if split in experiment.splits[: method.n_splits.get(problem)]
         for epsilon in (experiment.epsilons if method.private else (None,))
     }
 

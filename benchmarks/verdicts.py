@@ -286,7 +286,12 @@ def _compared(
         return [problem.name, n_rows, what, shown, *figures, YES if ratio < 1 else NO]
     by_split = [{row.cell.split: row.value for row in found} for found in pair]
     sign = 1 if metric.higher_is_better else -1
-    differences = [sign * (by_split[0][split] - by_split[1][split]) for split in by_split[0]]
+    # A slow method may have run on some splits alone.
+    differences = [
+        sign * (value - by_split[1][split])
+        for split, value in by_split[0].items()
+        if split in by_split[1]
+    ]
     advantage = summarize(differences)
     if comparison.two_sided:
         found = YES if abs(advantage.mean) <= comparison.margin else NO

@@ -29,6 +29,12 @@ MAIN = {
     "dp-xgboost": "#b8860b",
     "diffprivlib forest": "#7f3c8d",
     "constant": "#9a9a9a",
+    "noisy moments": "#0047ab",
+    "noisy gradient descent": "#ff1493",
+    "diffprivlib linear": "#4b0082",
+    "diffprivlib naive Bayes": "#c71585",
+    "MST + LightGBM": "#00a5cf",
+    "AIM + LightGBM": "#8b4513",
 }
 
 #: Other names of the same, and what is no method but a series of a figure.

@@ -97,6 +97,8 @@ def _how(name: str, facts: Mapping[str, str], noise: str, timed: bool) -> Iterat
     yield f"* Name: `{name}`; every number: [{name}.csv]({name}.csv)"
     if "command" in facts:
         yield f"* Command: `{facts['command']}`"
+    if facts.get("not measured"):
+        yield f"* Not measured yet: {facts['not measured']}; the same command goes on with them"
     if "versions" in facts:
         yield f"* Versions: {facts['versions']}"
     if "machine" in facts:

@@ -45,12 +45,15 @@ class Request:
         Threads of a fit.
     problem : str, optional
         Of a run that takes one data set.
+    seconds : float, optional
+        After which nothing more is measured; of a run whose page can be made of a part.
     """
 
     quick: bool = False
     repeats: int | None = None
     n_jobs: int = 1
     problem: str | None = None
+    seconds: float | None = None
 
     @property
     def options(self) -> str:
@@ -127,6 +130,8 @@ class Run:
         Whether seconds are its subject, so that the load of the machine matters.
     code : callable, optional
         In whose file the experiment is, where that is not the file of ``plan``.
+    partly : bool
+        Whether its page can be made of a part of its units.
     """
 
     name: str
@@ -140,6 +145,7 @@ class Run:
     noise: str = page.NOISE
     timed: bool = False
     code: Callable[..., Any] | None = None
+    partly: bool = False
 
     @property
     def planned_by(self) -> Callable[..., Any]:
@@ -164,7 +170,7 @@ def carry_out(
     """Measure, write the files of a run into ``folder`` and return its page.
 
     A run that is stopped goes on where it was: the results of every unit are on disk as soon as
-    it is measured, in a file that a run which ends removes.
+    it is measured, in a file that a run which has measured all of them removes.
 
     Parameters
     ----------
@@ -182,6 +188,8 @@ def carry_out(
         If nothing can be measured, or a stopped run cannot be taken up.
     """
     request = request or Request()
+    if request.seconds is not None and not run.partly:
+        raise BenchmarkError(f"The page of {run.name} needs all its units: leave out --seconds.")
     progress = sys.stderr.isatty() if progress is None else progress
     name = run.name + (QUICK if request.quick else "")
     planned = run.plan(request)
@@ -198,6 +206,8 @@ def carry_out(
     used = cpu_seconds()
     with tqdm(total=len(planned.units), initial=done, disable=not progress) as bar:
         for unit in todo:
+            if request.seconds is not None and time.perf_counter() - start > request.seconds:
+                break
             bar.set_description(unit.name[:60])
             with warnings.catch_warnings():
                 # Fits of a benchmark are many, to public rows, with settings of papers: what the
@@ -205,6 +215,10 @@ def carry_out(
                 warnings.simplefilter("ignore", UserWarning)
                 store.add(unit.name, unit.settings, list(unit.measure()))
             bar.update()
+    measured = [unit.name for unit in planned.units if unit.name in store.results]
+    left = len(planned.units) - len(measured)
+    if not measured:
+        raise BenchmarkError(f"Nothing of {run.name} is measured within {request.seconds:g} s.")
     facts = {
         "run": run.name,
         "form": "quick" if request.quick else "full",
@@ -216,15 +230,17 @@ def carry_out(
         "CPU hours": f"{(cpu_seconds() - used) / 3600:.3f}" + (" since it went on" if done else ""),
         "commit": commit(),
         "code": code_of(run.planned_by),
+        "not measured": f"{left:,} of {len(planned.units):,} units" if left else "",
         **planned.facts,
     }
-    rows = [row for unit in planned.units for row in store.results[unit.name]]
+    rows = [row for name_of_unit in measured for row in store.results[name_of_unit]]
     results = Results(facts=facts, rows=[*planned.published, *rows])
     if run.draw is not None:
         write_atomically(folder / f"{name}.png", run.draw(results))
     write_atomically(folder / f"{name}.csv", to_text(results).encode())
     text = write_page(run, folder / f"{name}.csv")
-    store.forget()
+    if not left:
+        store.forget()
     return text
 
 

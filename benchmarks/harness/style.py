@@ -37,6 +37,7 @@ _VARIANTS = {
 #: Letters in a line of a name: longer ones would leave little room for the panel.
 _LETTERS = 34
 _WIDTH = 10.0
+_MAIN_WIDTH = 2.6
 _DPI = 100
 #: Of the axis above and below the lines, as a part of their range.
 _ROOM = 0.4
@@ -70,6 +71,10 @@ class Panel:
         Of the vertical axis.
     ticks : bool
         Whether every position has a tick.
+    bands : bool
+        Whether lines have bands; of many lines in a small panel they would hide the others.
+    main : str
+        Method whose line is drawn thicker, above the others.
     """
 
     title: str
@@ -81,6 +86,8 @@ class Panel:
     log_y: bool = False
     limits: tuple[float, float] | None = None
     ticks: bool = False
+    bands: bool = True
+    main: str = ""
 
 
 @dataclass
@@ -215,12 +222,13 @@ def _line(
         means,
         color=own,
         linestyle=shown,
-        linewidth=1.4,
+        linewidth=_MAIN_WIDTH if method == panel.main else 1.4,
+        zorder=3 if method == panel.main else 2,
         marker=marker,
         markersize=3,
         label=method,
     )
-    if (halves > 0).any():
+    if panel.bands and (halves > 0).any():
         # A band that fills its panel says nothing that its absence does not, and hides the others.
         seen = np.inf if panel.limits is None else panel.limits[1] - panel.limits[0]
         axes.fill_between(

@@ -36,6 +36,10 @@ LIBRARIES = (
     "sarus_xgboost",
     "diffprivlib_forest",
     "diffprivlib_tree",
+    "diffprivlib_models",
+    "noisy_moments",
+    "noisy_descent",
+    "dpmm_synthesis",
     "constant",
 )
 

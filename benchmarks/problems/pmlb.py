@@ -271,3 +271,34 @@ SATIMAGE = _problem(
     ),
     {1: 0, 2: 1, 3: 2, 4: 3, 5: 4, 7: 5},
 )
+
+# Made-up measures of grains of pollen, of which the density is to be told.
+POLLEN = _problem(
+    "pollen",
+    "regression",
+    "529_pollen",
+    "2e9414f0216e75296ba4211c567dd8a60d269273b38f8e00bd8fea3a37d2e654",
+    DataDictionary(
+        bounds=dict.fromkeys(words("RIDGE NUB CRACK WEIGHT"), (-50, 50)), label_bounds=(-20, 20)
+    ),
+)
+
+# Two normal distributions of unit variance in twenty dimensions, whose means are opposite.
+TWONORM = _problem(
+    "twonorm",
+    "binary",
+    "twonorm",
+    "00e254e3cc6879b3c08cfc5a96ad882a6b1b0a232afcff4934bc1555e05f7168",
+    DataDictionary(bounds={f"A{number}": (-10, 10) for number in range(1, 21)}, classes=(0, 1)),
+    {0: 0, 1: 1},
+)
+
+# Age, answers and laboratory values of patients, which the publisher scaled to 0 to 1.
+ANN_THYROID = _problem(
+    "ann_thyroid",
+    "multiclass",
+    "ann_thyroid",
+    "3a4434a1f86ea83db795dd5acd7576c0e782287d9d32df74eef20e29bc1c45cd",
+    DataDictionary(bounds={f"A{number}": (0, 1) for number in range(1, 22)}, classes=(0, 1, 2)),
+    {1: 0, 2: 1, 3: 2},
+)

@@ -188,6 +188,29 @@ def test_a_stopped_run_goes_on_and_leaves_the_last_result_alone(measures, tmp_pa
     assert not (tmp_path / "trial.partial.csv").exists()
 
 
+def test_a_page_of_a_part_says_how_much_is_missing_and_the_run_goes_on(measures, tmp_path):
+    measures.stop_at = 3
+    run = measures.run(partly=True)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(run, tmp_path, progress=False)
+    page = carry_out(run, tmp_path, Request(seconds=0.0), progress=False)
+    assert "3 results" in page
+    assert "* Not measured yet: 1 of 4 units; " in page
+    assert "Command: `python -m benchmarks run trial`" in page
+    measures.stop_at = None
+    page = carry_out(run, tmp_path, progress=False)
+    assert measures.names == ["0", "1", "2", "3"]
+    assert "4 results" in page
+    assert "Not measured" not in page
+
+
+def test_a_page_of_a_part_needs_a_part_and_a_run_that_can(measures, tmp_path):
+    with pytest.raises(BenchmarkError, match="leave out --seconds"):
+        carry_out(measures.run(), tmp_path, Request(seconds=1.0), progress=False)
+    with pytest.raises(BenchmarkError, match="Nothing of trial"):
+        carry_out(measures.run(partly=True), tmp_path, Request(seconds=0.0), progress=False)
+
+
 @pytest.mark.parametrize("change", ["version", "fresh"])
 def test_other_settings_or_fresh_start_anew(measures, tmp_path, change):
     measures.stop_at = 3

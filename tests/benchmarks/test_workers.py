@@ -68,7 +68,49 @@ class RandomForestClassifier:
         return np.tile(self.share, (len(X), 1))
 
 DecisionTreeClassifier = RandomForestClassifier
+
+class GaussianNB:
+    def __init__(self, *, epsilon, bounds):
+        assert len(bounds) == 2
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+class LogisticRegression(GaussianNB):
+    def __init__(self, *, epsilon, data_norm):
+        assert data_norm > 0
+
+class LinearRegression:
+    def __init__(self, *, epsilon, bounds_X, bounds_y):
+        self.bounds = bounds_X, bounds_y
+    def fit(self, X, y):
+        assert len(self.bounds[0]) == len(self.bounds[1]) == 2
+        self.mean = y.mean()
+    def predict(self, X):
+        return np.full(len(X), self.mean)
 """,
+    "dpmm/models/aim.py": """
+class FactoredInference:
+    def __init__(self, domain, iters):
+        self.iters = iters
+
+class AIMGM:
+    def __init__(self, *, epsilon, delta, n_iters, n_jobs):
+        self.n_iters = n_iters
+    def set_domain(self, domain):
+        self.domain = domain
+    def fit(self, table):
+        assert list(self.domain) == list(table.columns)
+        assert FactoredInference(self.domain, iters=2500).iters == self.n_iters
+        self.table = table
+    def generate(self, n_records):
+        return self.table.iloc[::-1][:n_records]
+""",
+    "dpmm/models/mst.py": """
+from dpmm.models.aim import AIMGM as MSTGM, FactoredInference
+""",
+    "dpmm/models/__init__.py": "",
     "dp_xgboost.py": """
 import time
 import numpy as np
@@ -98,7 +140,7 @@ X = np.array([[0.0], [1.0], [1.0], [0.0]])
 def _fakes(tmp_path, monkeypatch):
     for name, text in FAKES.items():
         path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         if path.parent != tmp_path:
             (path.parent / "__init__.py").touch()
         path.write_text(text)
@@ -130,6 +172,27 @@ def test_diffprivlib(name, n_trees):
     result = fit_in_peer(f"diffprivlib_{name}", known, {"n_classes": 3, "epsilon": 1.0}, 1)
     assert result.prediction.tolist() == [[0.25, 0.75, 0.0]] * 3
     assert result.n_trees == n_trees
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_classes", "shown"),
+    [("linear", 0, 0.75), ("linear", 3, [0.5, 0.5, 0]), ("naive Bayes", 3, [0.5, 0.5, 0])],
+)
+def test_other_models_of_diffprivlib(kind, n_classes, shown):
+    known = arrays([0, 1, 1, 1], bounds=np.array([[0.0], [1.0]]))
+    settings = {"kind": kind, "n_classes": n_classes, "norm": 1.0, "label_bounds": (0, 1)}
+    result = fit_in_peer(
+        "diffprivlib_models", known, {**settings, "epsilon": 1.0}, 1, environment="other"
+    )
+    assert result.prediction.tolist() == [shown] * 3
+
+
+@pytest.mark.parametrize("synthesizer", ["MST", "AIM"])
+def test_dpmm_synthesis(synthesizer):
+    given = {"rows": np.array([[0, 1], [2, 0]]), "sizes": np.array([3, 2])}
+    settings = {"synthesizer": synthesizer, "n_steps": 5, "epsilon": 1.0, "delta": 1e-5}
+    result = fit_in_peer("dpmm_synthesis", given, settings, 1)
+    assert result.prediction.tolist() == [[2, 0], [0, 1]]
 
 
 def test_sarus_xgboost():
