@@ -1,7 +1,7 @@
 """LightGBM on rows that dpmm's MST or AIM made up, which runs in an environment of its own.
 
 Each numeric column, and the label of a regression, is cut into equal parts of its declared bounds.
-A synthetic number is drawn anew within its part. LightGBM has its defaults.
+A synthetic number is drawn again within its part. LightGBM has its defaults.
 """
 
 from __future__ import annotations
