@@ -11,8 +11,9 @@ from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.leaf_boxes import leaf_boxes
 from dpboost.trees.tree import Tree
 
-# Rounds of the fit to released leaves, which has settled by then.
-_ROUNDS = 30
+# Rounds of the fit to released leaves at most; it has settled where no share changes by more.
+_ROUNDS = 200
+_SETTLED = 1e-5
 # Trees that are looked at for each feature.
 _MOST_TREES = 60
 
@@ -101,6 +102,8 @@ def _fitted(
     share = np.full(reach.shape[1], 1 / reach.shape[1])
     for _ in range(_ROUNDS):
         inside = np.maximum(reach @ share, 1e-12)
-        share = share * (weight / inside @ reach) / n_trees
+        before, share = share, share * (weight / inside @ reach) / n_trees
         share /= share.sum()
+        if np.abs(share - before).max() < _SETTLED:
+            break
     return share
