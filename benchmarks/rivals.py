@@ -101,7 +101,7 @@ EXPERIMENT = Experiment(
     ),
     epsilons=(0.1, 0.5, 1.0, 4.0, 8.0),
     splits=tuple(range(10)),
-    title="`best` against every rival on fourteen tables",
+    title="Accuracy of `best` against every rival on fourteen tables",
     description="The recipe best beside linear models with noisy moments or noisy gradients, "
     "DP-EBM, dp-xgboost, the models of diffprivlib, and LightGBM on synthetic rows of MST and AIM; "
     "LightGBM without privacy shows the distance. All have the same splits and the same declared "

@@ -42,6 +42,7 @@ def test_every_requirement_is_pinned():
         "diffprivlib_forest",
         "diffprivlib_tree",
         "dp_ebm",
+        "dpmm_synthesis",
         "lpdt_released",
         "sarus_xgboost",
     ]
