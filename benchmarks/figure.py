@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchmarks.experiments import Experiment
-from benchmarks.harness.results import Result
 from benchmarks.harness.style import Panel
 from benchmarks.harness.style import draw as draw_panels
 from benchmarks.metrics import METRICS, Metric
@@ -41,17 +40,7 @@ def _panel(name: str, metric: Metric, rows: Sequence[Row]) -> Panel:
         title=name,
         x_label="epsilon",
         y_label=f"{metric.name} on held-out rows ({direction} is better)",
-        rows=[
-            Result(
-                data=name,
-                method=row.cell.method,
-                epsilon=row.cell.epsilon,
-                repeat=row.cell.split,
-                measure=metric.name,
-                value=row.value,
-            )
-            for row in rows
-        ],
+        rows=[row.result for row in rows],
         log_x=True,
         limits=limits,
         ticks=True,

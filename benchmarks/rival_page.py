@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.experiments import Experiment, Method
-from benchmarks.harness.results import Result, Results
+from benchmarks.harness.results import Results
 from benchmarks.harness.style import Panel
 from benchmarks.harness.style import draw as draw_panels
 from benchmarks.metrics import METRICS
@@ -361,17 +361,7 @@ def _panel(rivals: Rivals, problem: str) -> Panel:
         title=problem,
         x_label="epsilon",
         y_label=f"{metric.name} ({'higher' if metric.higher_is_better else 'lower'} is better)",
-        rows=[
-            Result(
-                data=problem,
-                method=row.cell.method,
-                epsilon=row.cell.epsilon,
-                repeat=row.cell.split,
-                measure=metric.name,
-                value=row.value,
-            )
-            for row in rows
-        ],
+        rows=[row.result for row in rows],
         log_x=True,
         limits=(min(limits), max(limits)) if end != top else None,
         ticks=True,

@@ -79,6 +79,11 @@ class Row:
     accuracy: float | None = None
     peak_mb: float | None = None
 
+    @property
+    def result(self) -> Result:
+        """The measure alone as a result."""
+        return self._result(self.metric, self.value)
+
     def results(self) -> list[Result]:
         """Return the same as results, one for each number."""
         numbers = {
@@ -93,17 +98,18 @@ class Row:
         if self.metric != _ACCURACY:
             numbers[_ACCURACY] = self.accuracy
         return [
-            Result(
-                data=self.cell.problem,
-                method=self.cell.method,
-                epsilon=self.cell.epsilon,
-                repeat=self.cell.split,
-                measure=measure,
-                value=float(value),
-            )
-            for measure, value in numbers.items()
-            if value is not None
+            self._result(measure, value) for measure, value in numbers.items() if value is not None
         ]
+
+    def _result(self, measure: str, value: float) -> Result:
+        return Result(
+            data=self.cell.problem,
+            method=self.cell.method,
+            epsilon=self.cell.epsilon,
+            repeat=self.cell.split,
+            measure=measure,
+            value=float(value),
+        )
 
 
 def rows_of(results: Iterable[Result]) -> list[Row]:
