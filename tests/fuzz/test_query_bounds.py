@@ -201,7 +201,7 @@ def fine_histograms(draw):
     query = FineCounts(
         fine=fine, zero_as_missing=draw(st.booleans()), units=draw(UNITS), together=together
     )
-    return query, lambda rows: SimpleNamespace(table=read_table(cells[rows]), n_threads=1)
+    return query, lambda rows: SimpleNamespace(table=read_table(cells[rows]), threads=Threads(1))
 
 
 def numeric_loss(draw):
