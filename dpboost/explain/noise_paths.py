@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpboost.explain.masses import feature_shares
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.leaf_index import leaf_index
-from dpboost.trees.tree import Tree
+from dpboost.trees.tree import SlopeNoise, Tree
 
 #: Simulated courses of the noise.
 N_PATHS = 100
@@ -54,7 +54,7 @@ def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS) -> NoisePaths | None
     of ``H mean(e)``, for rows whose gradient is clipped show nothing of it. So noise is corrected,
     as errors are. Rows are drawn from the released shares of the bins, feature by feature, and
     weighted so that every leaf has about its released weight: so they are where the rows are,
-    although features depend on each other.
+    although features depend on each other. The trees of a linear model share their noise.
 
     Neglected: the noise of hessian sums, of bins and of the start value; that released gains decide
     which features later trees cut; that several outputs answer each other's noise; and what
@@ -98,6 +98,8 @@ def _row_weights(trees: tuple[Tree, ...], leaves: list[NDArray[np.intp]]) -> NDA
     for _ in range(_TURNS):
         for tree, leaf in zip(trees, leaves, strict=True):
             noise, count = tree.noise, tree.leaf_count
+            if isinstance(noise, SlopeNoise):  # its weights are those of the bins already
+                continue
             assert noise is not None
             assert count is not None
             released = count * noise.weight_unit
@@ -118,9 +120,19 @@ def _simulate(
     """Return the deviations of the leaves of one output."""
     scores = np.zeros((len(weights), n_paths), dtype=np.float32)
     own = weights.astype(np.float32)
+    # Those of a linear model, the same for all its trees.
+    sources: NDArray[np.float32] | None = None
     found = []
     for tree, leaf in zip(trees, leaves, strict=True):
         noise, count = tree.noise, tree.leaf_count
+        if isinstance(noise, SlopeNoise):
+            if sources is None:
+                n_sources = noise.loadings.shape[1]
+                sources = rng.standard_normal((n_sources, n_paths), dtype=np.float32)
+            deviation = noise.loadings.astype(np.float32) @ sources
+            scores += deviation[leaf]
+            found.append(deviation)
+            continue
         assert noise is not None
         assert count is not None
         order = np.argsort(leaf, kind="stable")

@@ -16,18 +16,19 @@ from numpy.typing import NDArray
 from dpboost.data.binner import Binner
 from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.growth import Grown, RoundCallback
+from dpboost.growing.linear_start import LinearStart
 from dpboost.growing.listed_parts import ListedParts
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Disjoint, Ledger
-from dpboost.privacy.queries import RowHandle, Sensitive
+from dpboost.privacy.queries import Query, RowHandle, Sensitive
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.boosting_queries import LeafSums, SumScale
 from dpboost.rows.gradient_statistics import NodeStatistics
 from dpboost.rows.row_attributes import Weighting
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.random_partition import Partition
-from dpboost.trees.tree import Tree
+from dpboost.trees.tree import LeafNoise, Tree
 
 
 class RoundLearner(Protocol):
@@ -75,6 +76,8 @@ class BoostingLoop:
         Makes sums of released trees monotone.
     choice : ColumnChoice, optional
         Releases before the first round.
+    start : LinearStart, optional
+        The first rounds, one for each of its columns.
     listed : ListedParts, optional
         Estimates of category frequencies from released sums.
     stretch : float, default=1
@@ -87,6 +90,7 @@ class BoostingLoop:
     learner: RoundLearner
     order: TreesInOrder | None = None
     choice: ColumnChoice | None = None
+    start: LinearStart | None = None
     listed: ListedParts | None = None
     stretch: float = 1.0
 
@@ -160,9 +164,18 @@ class BoostingLoop:
         assigned to exactly one of them. Budgets are fixed before the first round: if a callback
         ends training, the remaining rounds are never charged.
         """
-        plans = self.schedule.plan(self.n_rounds)
-        shares = divide(budget, [1] * len(plans))
         trees: list[Tree] = []
+        if self.start is not None:
+            started, budget = self.start.release(rows, ledger, budget)
+            for tree in started:
+                trees.append(tree)
+                on_tree()
+                if callback:
+                    callback.before(len(trees) - 1)
+                    if callback.after((tree,)):
+                        return tuple(trees)
+        plans = self.schedule.plan(self.n_rounds - len(trees))
+        shares = divide(budget, [1] * len(plans))
         for number, (plan, share) in enumerate(zip(plans, shares, strict=True)):
             with ledger.sequential(f"ensemble {number}"):
                 rows.deal(plan, ledger)
@@ -195,7 +208,7 @@ def _stretched(tree: Tree, factor: float) -> Tree:
     nothing is said.
     """
     noise = tree.noise
-    if noise is not None:
+    if isinstance(noise, LeafNoise):
         noise = replace(noise, learning_rate=factor * noise.learning_rate)
     value, middle = tree.leaf_value, 0.0
     if tree.leaf_count is not None and tree.leaf_count.any():
@@ -252,6 +265,25 @@ class TrainingRows:
         """Return the rows of round ``index`` of the ensemble, with updated scores."""
         self.source.apply("take", index=index)
         return TreeRows(self)
+
+    def released(
+        self, query: Query, budget: PrivacyCost, ledger: Ledger, label: str
+    ) -> tuple[NDArray[np.float64], float]:
+        """Release a query over all rows, at the scores of all trees so far.
+
+        Returns
+        -------
+        values : ndarray
+            In the unit of the query.
+        noise_stddev : float
+            Of the noise of each.
+        """
+        self.source.apply("deal", shares=None, coins=None)
+        self.source.apply("take", index=0)
+        noise = ledger.accountant.noise(budget)
+        sums = self.source.ask(query, ledger.neighbors)
+        values = ledger.release(noise, sums, label=label) * query.unit
+        return values, sums.noise_stddev(noise) * query.unit
 
     def append(self, trees: tuple[Tree, ...]) -> None:
         """Append the released trees of a round, one for each output."""

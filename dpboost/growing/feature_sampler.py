@@ -194,10 +194,10 @@ class FeatureQueue:
     @property
     def has_new(self) -> bool:
         """Whether some feature has not been cut yet that is to be cut first."""
-        return bool(self._visits[self._to_begin_with].min() <= 0)
+        return bool(self._visits[self.to_begin_with].min() <= 0)
 
     @property
-    def _to_begin_with(self) -> NDArray[np.integer]:
+    def to_begin_with(self) -> NDArray[np.integer]:
         """Features that are cut before what was shown decides."""
         if self._preferred is None:
             return self._allowed
@@ -273,7 +273,7 @@ class FeatureQueue:
 
     def _some_of(self, among: NDArray[np.integer], k: int) -> NDArray[np.int32]:
         """Draw ``k`` different features or all: those that were never cut, then by chance."""
-        new = (self._visits[among] <= 0) & np.isin(among, self._to_begin_with)
+        new = (self._visits[among] <= 0) & np.isin(among, self.to_begin_with)
         drawn = self._public.permutation(among[new])[:k]
         among, k = among[~new], min(k - len(drawn), int((~new).sum()))
         if k:
@@ -325,7 +325,7 @@ class FeatureQueue:
         return np.array(taken, dtype=np.int32)
 
     def _refill(self) -> list[int]:
-        allowed, first = self._allowed, self._to_begin_with
+        allowed, first = self._allowed, self.to_begin_with
         if self.has_new:
             return first[self._public.permutation(len(first))].tolist()
         weights = self._chances()[allowed]
@@ -344,7 +344,7 @@ class FeatureQueue:
             others = self._allowed[~self._preferred[self._allowed]]
             sure = self._shown(max(preference.doubt, DOUBT_OF_OTHERS))[others] / best
             part = max(PART_OF_OTHERS - self._exploring, 0.0)
-            together = part / (1 - part) * chances[self._to_begin_with].sum()
+            together = part / (1 - part) * chances[self.to_begin_with].sum()
             floor = min(float(together) / max(len(others), 1), preference.floor)
             chances[others] = sure**preference.power + floor
         return chances if self._factors is None else chances * self._factors

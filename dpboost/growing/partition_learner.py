@@ -17,10 +17,8 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.boosting_queries import SumScale
 from dpboost.trees.random_partition import Partition, PartitionGrid
-from dpboost.trees.tree import LeafNoise, Tree
+from dpboost.trees.tree import WEIGHT_UNITS, LeafNoise, Tree
 
-# Released hessian sums are written as weights in these units, so that small ones stay apart.
-WEIGHT_UNITS = 16
 # After so many rounds the gains that they have shown decide.
 FIRST_ROUNDS = 100
 # Where they are less than this part of what there is to know of the labels, even with some

@@ -274,7 +274,7 @@ def _refit(
         neighbors=ledger.neighbors,
     )
     hyper = _hyperparameters(model)
-    loop = build_refit(hyper, facts, ensemble.trees, binner.n_bins)
+    loop = build_refit(hyper, facts, ensemble.trees, binner, ensemble.masses)
     with ledger.sequential("training"):
         trees = loop.boost(rows, budget=ledger.capacity, ledger=ledger, on_tree=lambda: None)
     report = _report(model, ledger, privacy, objective)

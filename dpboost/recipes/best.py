@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.binner import Binner
 from dpboost.growing.boosting_loop import (
     BoostingLoop,
     EnsembleOfEnsembles,
@@ -40,9 +41,9 @@ from dpboost.growing.boosting_loop import (
 )
 from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.feature_sampler import FeatureQueue
+from dpboost.growing.linear_start import N_STEPS, LinearStart
 from dpboost.growing.listed_parts import ListedParts
 from dpboost.growing.partition_learner import (
-    WEIGHT_UNITS,
     LearnedPrior,
     PartitionLearner,
     SignalRate,
@@ -68,14 +69,19 @@ from dpboost.privacy.accounting import (
 from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.recipes.best_rules import (
+    CLIP_OF_LINEAR,
     CLIP_OF_SPREAD,
     EPSILON_OF_ROUNDS,
     GAUSSIAN_ROUNDS,
     LEAST_EPSILON,
     LEAST_PURE_EPSILON,
+    MOST_LINEAR,
     PRIOR_OF_SPREAD,
     PURE_ROUNDS,
     RATE_OF_ROUNDS,
+    ROUNDS_OF_LINEAR,
+    SHARE_OF_LINEAR,
+    begins_linear,
     clip_of_choice,
     columns_to_choose,
     rules_of,
@@ -93,8 +99,9 @@ from dpboost.recipes.recipe import (
 )
 from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.column_scores import MOST_CELLS, cells_of
+from dpboost.rows.linear_sums import GradientMoments, LinearColumns, SecondMoments
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
-from dpboost.trees.tree import Tree
+from dpboost.trees.tree import WEIGHT_UNITS, SlopeNoise, Tree
 
 # Beyond this epsilon a Gaussian release may need less noise than the lattice allows.
 LARGEST_GDP_EPSILON = 10.0
@@ -239,8 +246,11 @@ def _drawable(rules: dict[str, Any], facts: PublicFacts) -> dict[str, Any]:
     The noise of a round grows with their number. Fewer rounds have larger steps.
     """
     choice = columns_to_choose(facts)
-    # A choice of columns takes its part before the trees.
-    left = replace(facts, budget=facts.budget * (1 - (choice.share if choice else Fraction(0))))
+    # A choice of columns and a linear model take their parts before the trees.
+    before = choice.share if choice else Fraction(0)
+    if begins_linear(facts):
+        before += SHARE_OF_LINEAR
+    left = replace(facts, budget=facts.budget * (1 - before))
 
     def too_many(n_rounds: int) -> bool:
         noise, bound, _ = _planned(rules | {"n_estimators": n_rounds}, left)
@@ -308,6 +318,9 @@ def build(setting: Setting) -> BoostingLoop:
         prior=LearnedPrior() if facts.continued else None,
         listed=listed,
     )
+    start = None
+    if begins_linear(facts) and _drawable_start(hyper, facts):
+        start = _start(hyper, setting.loss, binner, setting.masses, lambda: queue.to_begin_with)
     return BoostingLoop(
         n_rounds=hyper.n_estimators,
         schedule=_schedule(hyper),
@@ -316,6 +329,7 @@ def build(setting: Setting) -> BoostingLoop:
             constraints.monotone, binner, WEIGHT_UNITS * _hessian_noise(hyper, facts)
         ),
         choice=_choice(setting, np.flatnonzero(allowed), queue),
+        start=start,
         listed=listed,
         stretch=_stretch(facts, monotone=bool(constraints.monotone)),
     )
@@ -330,6 +344,44 @@ def _stretch(facts: PublicFacts, *, monotone: bool) -> float:
     if monotone or facts.continued or {"learning_rate", "max_delta_step"} & facts.given.keys():
         return 1.0
     return float(rules_of(facts)["stretch"])
+
+
+def _drawable_start(hyper: BestParameters, facts: PublicFacts) -> bool:
+    """Return whether the noise of a linear model of so many columns can be drawn."""
+    columns = np.arange(min(MOST_LINEAR, facts.n_features), dtype=np.int32)
+    design = LinearColumns.of_length_one(columns, np.zeros((len(columns), 256), dtype=np.int64))
+    limit = min(1.0, CLIP_OF_LINEAR * hyper.gradient_clip)
+    queries = (
+        SecondMoments(design=design, loss=facts.loss),
+        GradientMoments(design=design, loss=facts.loss, gradient_limit=limit),
+    )
+    noise = facts.accountant.noise(facts.budget * SHARE_OF_LINEAR / (2 * N_STEPS))
+    try:
+        for query in queries:
+            noise.parameters(query.bounds(facts.neighbors)[0])
+    except InvalidParameterError:
+        return False
+    return True
+
+
+def _start(
+    hyper: BestParameters,
+    loss: Loss,
+    binner: Binner,
+    masses: Mapping[int, NDArray[np.float64]],
+    first: Callable[[], NDArray[np.integer]],
+) -> LinearStart:
+    """Return the linear model that comes before the first round."""
+    return LinearStart(
+        first=first,
+        most_columns=min(MOST_LINEAR, int(ROUNDS_OF_LINEAR * hyper.n_estimators)),
+        binner=binner,
+        masses=masses,
+        loss=loss,
+        share=SHARE_OF_LINEAR,
+        gradient_limit=min(1.0, CLIP_OF_LINEAR * hyper.gradient_clip),
+        prior=hyper.gradient_clip,
+    )
 
 
 def _choice(
@@ -371,7 +423,11 @@ def _rules_of_leaves(hyper: BestParameters, leaf: ShrunkenLeaf) -> LeafRules | N
 
 
 def build_refit(
-    hyper: BestParameters, facts: PublicFacts, trees: Sequence[Tree], n_bins: NDArray[np.int32]
+    hyper: BestParameters,
+    facts: PublicFacts,
+    trees: Sequence[Tree],
+    binner: Binner,
+    masses: Mapping[int, NDArray[np.float64]],
 ) -> BoostingLoop:
     """Build a loop that gives released trees of this recipe new leaves.
 
@@ -382,7 +438,10 @@ def build_refit(
     facts : PublicFacts
         Of this fit.
     trees : sequence of Tree
-    n_bins : ndarray of shape (n_features,), int32
+    binner : Binner
+        Of the fit that made the trees.
+    masses : mapping of int to ndarray of shape (n_bins + 1,)
+        Rows in the bins, as that fit released them.
     """
     rate, reg_lambda = hyper.learning_rate, hyper.reg_lambda
     n_outputs = facts.loss.n_outputs
@@ -390,16 +449,22 @@ def build_refit(
     if "reg_lambda" not in facts.given and facts.delta > 0:
         reg_lambda = min(max(_hessian_noise(hyper, facts), LEAST_LAMBDA), MOST_LAMBDA)
     leaf = _leaf(replace(hyper, reg_lambda=reg_lambda), facts.loss)
+    # The trees of a linear model are learned together again, with Gaussian noise.
+    linear = [tree for tree in trees if isinstance(tree.noise, SlopeNoise) and facts.delta > 0]
+    start = None
+    if linear:
+        columns = np.array([tree.feature[0] for tree in linear])
+        start = _start(hyper, facts.loss, binner, masses, lambda: columns)
     learner = RefitLearner(
         loss=facts.loss,
         scale=_sum_scale(hyper, facts),
         leaf=leaf,
         learning_rate=rate,
-        partitions=partitions_of(trees, n_outputs, n_bins),
+        partitions=partitions_of(trees[len(linear) :], n_outputs, binner.n_bins),
         rules=_rules_of_leaves(hyper, leaf),
     )
     n_rounds = len(trees) // n_outputs
-    return BoostingLoop(n_rounds=n_rounds, schedule=_schedule(hyper), learner=learner)
+    return BoostingLoop(n_rounds=n_rounds, schedule=_schedule(hyper), learner=learner, start=start)
 
 
 def least_epsilon(given: Given, terms: Terms) -> float:

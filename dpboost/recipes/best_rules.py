@@ -14,7 +14,7 @@ from typing import Any
 
 from dpboost.growing.column_choice import ChoicePlan
 from dpboost.growing.feature_sampler import Preference
-from dpboost.losses import LabelRangeLoss, LogisticLoss, LogLinkLoss, Loss
+from dpboost.losses import LabelRangeLoss, LogisticLoss, LogLinkLoss, Loss, SquaredLoss
 from dpboost.recipes.recipe import PublicFacts
 
 
@@ -178,6 +178,22 @@ LEAST_COLUMNS, MOST_COLUMNS = 20, 4096
 FIRST_CHOSEN, FIRST_OF_A_CLASS, MOST_PART_FIRST = 4, 2, 0.25
 MOST_CHOSEN, MOST_PART_CHOSEN, ROWS_OF_A_CHOICE = LineRule({1280: 6, 8000: 24}), 0.6, 30
 SHARE_OF_A_CHOICE, MOST_SHARE_OF_CHOICES = LineRule({800: 1 / 30, 46_080: 1 / 240}), 0.2
+# Numbers begin with a linear model of numeric columns, from so many rows times epsilon and up to so
+# many columns or this part of the rounds. It has this part of the budget of the trees, and clips
+# gradients so many times less.
+ROWS_OF_LINEAR, MOST_LINEAR, ROUNDS_OF_LINEAR = 500, 64, 0.25
+SHARE_OF_LINEAR, CLIP_OF_LINEAR = Fraction(1, 20), 2
+# Where one of these is given, all rounds are those of the user.
+NO_LINEAR = frozenset(
+    {
+        "learning_rate",
+        "max_delta_step",
+        "max_depth",
+        "monotone_constraints",
+        "bagging_fraction",
+        "trees_per_ensemble",
+    }
+)
 # Standard deviation of a gradient at the start, as a part of its clip, where no share tells it;
 # rather too large.
 DEVIATION_OF_CLIPPED = 0.8
@@ -273,6 +289,18 @@ def columns_to_choose(facts: PublicFacts) -> ChoicePlan | None:
         n_most=int(most),
         share=Fraction(f"{share:.4f}"),
         all_alike_from=more_than_half,
+    )
+
+
+def begins_linear(facts: PublicFacts) -> bool:
+    """Return whether a linear model may come before the first round."""
+    assert facts.n_rows is not None
+    return (
+        isinstance(facts.loss, SquaredLoss)
+        and facts.delta > 0
+        and facts.n_rows * facts.epsilon >= ROWS_OF_LINEAR
+        and not facts.continued
+        and not NO_LINEAR & facts.given.keys()
     )
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpboost._utils.validation import (
     InvalidParameterError,
@@ -363,6 +364,8 @@ class Setting:
         Whether rows have weights.
     choice : ChoicePlan, optional
         Which columns are to be chosen before the first tree.
+    masses : mapping of int to ndarray of shape (n_bins + 1,)
+        Released rows in the bins of features, the missing last.
     """
 
     hyper: Any
@@ -373,6 +376,7 @@ class Setting:
     n_threads: int
     weighted: bool = False
     choice: ChoicePlan | None = None
+    masses: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def constraints(self) -> Constraints:

@@ -256,7 +256,7 @@ class BoostingState:
         gradients, hessians = np.empty((2, n_cells), dtype=np.int64)
         for first in range(0, n_rows, ROWS_AT_ONCE):
             rows = np.arange(first, min(first + ROWS_AT_ONCE, n_rows), dtype=np.int32)
-            packed = self._packed(rows, gradient_limit)
+            packed = self.packed(rows, gradient_limit)
             for feature in range(n_features):
                 bins, lines = dense_columns(self.bins, np.array([feature]))
                 own = cells[feature][bins[lines[0], rows[0] : rows[-1] + 1]]
@@ -347,11 +347,23 @@ class BoostingState:
         leaves = self._round_leaves
         self.update_scores(self._round)
         lookup_trees.find_leaves(bins, self._round, features, steps, table, leaves, self.n_threads)
-        for output, own in enumerate(self._packed(self._round, gradient_limit)):
+        for output, own in enumerate(self.packed(self._round, gradient_limit)):
             lookup_trees.leaf_sums(own, leaves, sums[0, output], sums[1, output], self.n_threads)
 
-    def _packed(self, rows: NDArray[np.int32], gradient_limit: float) -> NDArray[np.int64]:
-        """Pack the clipped gradients and hessians of some rows, for every output."""
+    def packed(self, rows: NDArray[np.int32], gradient_limit: float) -> NDArray[np.int64]:
+        """Pack the clipped gradients and hessians of some rows, for every output.
+
+        Parameters
+        ----------
+        rows : ndarray of int32
+        gradient_limit : float
+            Public clip of a row's gradient.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_selected), int64
+            As `Loss.packed_newton`, of scores that are up to date.
+        """
         packed = self.loss.packed_newton(
             self.scores,
             self.labels,

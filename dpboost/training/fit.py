@@ -102,6 +102,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
         n_threads=effective_n_threads(request.n_jobs),
         weighted=weighting is not None,
         choice=rule(facts) if rule else None,
+        masses=bins.masses,
     )
     warn_before_trees(seen, classes, setting, request, ledger)
     warn_of_declared(inputs.schema, completed, seen, bins, loss, weighted=request.weights.of_rows)

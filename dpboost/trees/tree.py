@@ -12,6 +12,10 @@ SET_WORDS = 4
 """A set of bins is 256 bits in four 64-bit words."""
 
 
+WEIGHT_UNITS = 16
+"""Released weights of leaves are written in this part of a row, so that small ones stay apart."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LeafNoise:
     """The effect of the noise of released sums on the leaves of a tree; public.
@@ -59,6 +63,24 @@ class LeafNoise:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class SlopeNoise:
+    """The effect of the noise of a linear model on the leaves of a tree of it; public.
+
+    Parameters
+    ----------
+    loadings : ndarray of shape (n_leaves, n_sources), float64
+        By how many units of the ensemble's grid a leaf moves with each of some independent
+        standard normal numbers, which are the same for all trees of the linear model.
+    """
+
+    loadings: NDArray[np.float64]
+
+    def stddev(self, leaf_count: object) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise of each leaf, in units of the grid."""
+        return np.sqrt(np.square(self.loadings).sum(axis=1))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Tree:
     """A binary tree over binned features, from released values and public choices only.
 
@@ -81,7 +103,7 @@ class Tree:
     split_gain : ndarray of shape (n_nodes,), float64, or None
         What released numbers show of the gain of each split, less what noise alone would show:
         negative where it would show more. Squares of raw scores, times weights of the sides.
-    noise : LeafNoise, optional
+    noise : LeafNoise or SlopeNoise, optional
         How the noise of the released sums comes into the leaves, where the recipe releases sums.
     """
 
@@ -92,7 +114,7 @@ class Tree:
     leaf_value: NDArray[np.int64]
     leaf_count: NDArray[np.int64] | None = None
     split_gain: NDArray[np.float64] | None = None
-    noise: LeafNoise | None = None
+    noise: LeafNoise | SlopeNoise | None = None
 
     @property
     def n_nodes(self) -> int:

@@ -230,6 +230,61 @@ def newton_sums(
     )
 
 
+def second_moments(squares: int, most: int, weight: int, neighbors: Neighbors) -> Sensitivity:
+    r"""L2 sensitivity of the upper triangle of the weighted products of bounded vectors.
+
+    Parameters
+    ----------
+    squares : int
+        Bound :math:`R^2` of the squared length of a row's vector.
+    most : int
+        Bound :math:`m` of its entries.
+    weight : int
+        Bound :math:`h` of the row's weight, which is not negative.
+
+    Returns
+    -------
+    Sensitivity
+        Kind ``"l2"``: :math:`h \sqrt{R^2 (R^2 + m^2) / 2}` for add/remove, :math:`\sqrt{2}` times
+        that for replace, rounded up.
+
+    Notes
+    -----
+    Proof: docs/proofs/linear-start.md.
+    """
+    change = Fraction(neighbors.rows * weight**2 * squares * (squares + most**2), 2)
+    return Sensitivity("l2", root_up(change), "a row adds the products of one bounded vector")
+
+
+def linear_sums(squares: int, most: int, size: int, neighbors: Neighbors) -> Sensitivity:
+    r"""L2 sensitivity of the sum of bounded vectors times bounded gradients.
+
+    Parameters
+    ----------
+    squares : int
+        Bound :math:`R^2` of the squared length of a row's vector.
+    most : int
+        Bound :math:`g` of the row's absolute gradient.
+    size : int
+        Entries of the vector.
+
+    Returns
+    -------
+    Sensitivity
+        Kind ``"l2"``: :math:`g R` for add/remove, :math:`2 g R` for replace, rounded up.
+
+    Notes
+    -----
+    Proof: docs/proofs/linear-start.md.
+    """
+    return Sensitivity(
+        "l2",
+        root_up(Fraction((neighbors.rows * most) ** 2 * squares)),
+        "a row adds one bounded vector times its bounded gradient",
+        size,
+    )
+
+
 # What becomes of the numbered statements of the papers; docs/deviations.md is made of this.
 # Numbered: DPBoost | Lemma 1 | corrected | the range of the changes is 4 g², under replace 8 g² |
 #   unit/privacy/sensitivity/test_constants.py
