@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.neighboring_pairs import Pair, opposite, pair_of
+from dpboost.data.feature_bins import N_CELLS
 from dpboost.privacy.sensitivity.bound import Neighbors
+from dpboost.training.private_bins import ROW_UNITS
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 
 #: Candidates on which one added row makes the other, common change.
@@ -44,6 +46,9 @@ LARGE_TABLES = (10_000, 20_000, 1_000_000)
 
 #: Columns of which some are chosen before the first tree, and a released number of rows for it.
 N_COLUMNS, N_CHOOSING = 24, 4000
+
+#: A released number of rows with which a linear model comes first, and every cell is counted.
+N_LINEAR = 1_000_000
 
 DELTA = 1e-6
 
@@ -113,6 +118,9 @@ def witnesses(task: str, neighbors: Neighbors) -> Iterator[Witness]:
     for n_rows in LARGE_TABLES:
         yield large_table(task, neighbors, n_rows)
     yield telling_columns(task, neighbors)
+    if task == "regression":
+        for turned in (True, False):
+            yield linear_row(neighbors, turned=turned)
     yield undeclared(task, neighbors, n_features=2)
     yield undeclared(task, neighbors, n_features=60)
     if find_spec("pandas") is not None:
@@ -460,6 +468,31 @@ def telling_columns(task: str, neighbors: Neighbors) -> Witness:
         _declared(task, N_COLUMNS),
         aims_at=tuple(("column choice", number) for number in range(4)),
     )
+
+
+def linear_row(neighbors: Neighbors, *, turned: bool) -> Witness:
+    """Add a row with a vector of full length, most of it in one entry, and a clipped gradient.
+
+    It is in the rare bin of the first column. Replaced, its gradient turns around, or the rare bin
+    is that of the second column.
+    """
+    n_columns = 4
+    X, y = np.zeros((16, n_columns)), np.tile([1.0, -1.0], 8)
+    counts = np.zeros((n_columns, N_CELLS), dtype=np.int64)
+    counts[:, [0, -1]] = np.array([9, 1]) * (N_LINEAR // 10) * ROW_UNITS
+    steering = {
+        ("start value", 0): np.array([0, N_LINEAR]) * START_UNITS,
+        ("row count", 0): N_LINEAR,
+        ("fine histograms", 0): counts.ravel(),
+    }
+    first, second = np.eye(n_columns)[:2]
+    instead = (first, -1.0) if turned else (second, 1.0)
+    pair = pair_of(X, y, first, 1.0, neighbors, instead=instead, steering=steering)
+    settings = _declared("regression", n_columns, n_estimators=4 * n_columns)
+    del settings["max_depth"]
+    aim = "gradient moments" if turned else "second moments"
+    name = f"linear row, {'turned' if turned else 'moved'}"
+    return Witness(name, "regression", neighbors, pair, settings, aims_at=((aim, 0),))
 
 
 def undeclared(task: str, neighbors: Neighbors, n_features: int) -> Witness:

@@ -30,7 +30,7 @@ LEAST_MASS = 0.01
 LEAST_COLUMNS = 2
 
 
-class ScoredRows(Protocol):
+class LinearRows(Protocol):
     """Rows whose scores trees are added to."""
 
     def released(
@@ -71,8 +71,9 @@ class LinearStart:
 
     Privacy
     -------
-    Three releases with Gaussian noise (``constants.second_moments``, ``constants.linear_sums``).
-    Values of bins are public or released. Coefficients and trees are post-processing.
+    Three releases with Gaussian noise (``constants.second_moments`` and
+    ``constants.gradient_moments``). Values of bins are public or released. Coefficients and trees
+    are post-processing.
     """
 
     first: Callable[[], NDArray[np.integer]]
@@ -85,13 +86,13 @@ class LinearStart:
     prior: float
 
     def release(
-        self, rows: ScoredRows, ledger: Ledger, budget: PrivacyCost
+        self, rows: LinearRows, ledger: Ledger, budget: PrivacyCost
     ) -> tuple[tuple[Tree, ...], PrivacyCost]:
         """Release the trees, one for each column, and add them to the scores of the rows.
 
         Parameters
         ----------
-        rows : ScoredRows
+        rows : LinearRows
             Before their first round.
         ledger : Ledger
             The gate.
@@ -120,7 +121,7 @@ class LinearStart:
 
     def _released(
         self,
-        rows: ScoredRows,
+        rows: LinearRows,
         ledger: Ledger,
         moments: tuple[SecondMoments, PrivacyCost],
         steps: tuple[GradientMoments, PrivacyCost],
@@ -138,10 +139,13 @@ class LinearStart:
         for step in range(N_STEPS):
             sums, stddev = rows.released(*steps, ledger, "gradient moments")
             response = self._response(matrix, moments_noise, stddev)
-            coefficients = coefficients - _product(response, sums[:, np.newaxis])[:, 0]
-            # The gradients of a step see the noise of the one before.
+            change = -_product(response, sums[:, np.newaxis])[:, 0]
+            coefficients = coefficients + change
+            # The gradients of a step see the noise of the one before. That of the moments counts
+            # by the size of what they change.
             seen = loadings - response @ (matrix @ loadings)
-            loadings = np.hstack([seen, stddev * response])
+            own = math.hypot(stddev, moments_noise * float(np.linalg.norm(change)))
+            loadings = np.hstack([seen, own * response])
             before, trees = trees, self._trees(shapes, design, coefficients, loadings)
             add = rows.append if step == N_STEPS - 1 else rows.correct
             for tree in _differences(trees, before):

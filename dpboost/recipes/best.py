@@ -347,20 +347,23 @@ def _stretch(facts: PublicFacts, *, monotone: bool) -> float:
 
 
 def _drawable_start(hyper: BestParameters, facts: PublicFacts) -> bool:
-    """Return whether the noise of a linear model of so many columns can be drawn."""
-    columns = np.arange(min(MOST_LINEAR, facts.n_features), dtype=np.int32)
-    design = LinearColumns.of_length_one(columns, np.zeros((len(columns), 256), dtype=np.int64))
-    limit = min(1.0, CLIP_OF_LINEAR * hyper.gradient_clip)
-    queries = (
-        SecondMoments(design=design, loss=facts.loss),
-        GradientMoments(design=design, loss=facts.loss, gradient_limit=limit),
-    )
+    """Return whether the noise of a linear model can be drawn and accounted for.
+
+    Whatever its number of columns is, which a choice decides.
+    """
     noise = facts.accountant.noise(facts.budget * SHARE_OF_LINEAR / (2 * N_STEPS))
-    try:
-        for query in queries:
-            noise.parameters(query.bounds(facts.neighbors)[0])
-    except InvalidParameterError:
-        return False
+    limit = min(1.0, CLIP_OF_LINEAR * hyper.gradient_clip)
+    for n_columns in (2, min(MOST_LINEAR, facts.n_features)):
+        columns = np.arange(n_columns, dtype=np.int32)
+        design = LinearColumns.of_length_one(columns, np.zeros((n_columns, 256), dtype=np.int64))
+        for query in (
+            SecondMoments(design=design, loss=facts.loss),
+            GradientMoments(design=design, loss=facts.loss, gradient_limit=limit),
+        ):
+            try:
+                facts.accountant.cost(noise, query.bounds(facts.neighbors)[0])
+            except InvalidParameterError:
+                return False
     return True
 
 

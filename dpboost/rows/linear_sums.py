@@ -15,7 +15,7 @@ from dpboost.data.sparse import dense_columns
 from dpboost.losses import Loss
 from dpboost.losses.newton_loss import GRADIENT_ONE
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
-from dpboost.privacy.sensitivity.constants import linear_sums, second_moments
+from dpboost.privacy.sensitivity.constants import gradient_moments, second_moments
 from dpboost.rows.boosting_state import BoostingState
 
 # One standard deviation of a column, or the constant 1, in units.
@@ -24,7 +24,7 @@ ONE = 32
 MOST = 2 * ONE
 # Coarser grids of gradients and hessians than those of leaves: noise is far larger than both, and
 # must not be too large to be drawn.
-GRADIENT_STEP, HESSIAN_STEP = 16, 256
+GRADIENT_STEP, HESSIAN_STEP = 4, 256
 # Rows whose products are added as doubles, all of them integers below 2^53.
 _ROWS_AT_ONCE = 2**15
 
@@ -159,7 +159,7 @@ class GradientMoments:
     def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the L2 sensitivity of the vector."""
         most = self.loss.gradient_reach(self.gradient_limit).l1 // GRADIENT_STEP
-        return (linear_sums(self.design.squares, most, self.design.size, neighbors),)
+        return (gradient_moments(self.design.squares, most, self.design.size, neighbors),)
 
 
 def _in_parts(

@@ -40,6 +40,7 @@ from dpboost.rows import (
     cell_counts,
     column_scores,
     gradient_statistics,
+    linear_sums,
     node_rows,
     raw_rows,
 )
@@ -288,6 +289,35 @@ def end_of_choices_by_exact_scores():
         return 4 * int(scores._value.max())
 
     return [(column_choice.ColumnChoice, "_margin", mutated)]
+
+
+def half_of(module, name):
+    """Return patches under which a constant of a module is half as large."""
+    original = getattr(module, name)
+
+    def mutated(*arguments):
+        bound = original(*arguments)
+        return replace(bound, constant=bound.constant // 2)
+
+    return [(module, name, mutated)]
+
+
+def of_add_remove(module, name):
+    """Return patches under which a constant of a module is that of add or remove."""
+    original = getattr(module, name)
+    return [(module, name, lambda *arguments: original(*arguments[:-1], ADD))]
+
+
+def exact_moments():
+    original = boosting_loop.TrainingRows.released
+
+    def mutated(self, query, budget, ledger, label):
+        values, noise = original(self, query, budget, ledger, label)
+        if label == "second moments":
+            values = store_of(self.source).exact(query) * query.unit
+        return values, noise
+
+    return [(boosting_loop.TrainingRows, "released", mutated)]
 
 
 def hessians_without_noise():
@@ -771,6 +801,43 @@ MUTATIONS = [
         recipe="best",
         neighbors=REPLACE,
         check="entry cost",
+    ),
+    Mutation(
+        name="half the noise on second moments",
+        patches=lambda: half_of(linear_sums, "second_moments"),
+        witness="linear row, moved",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="half the noise on gradient moments",
+        patches=lambda: half_of(linear_sums, "gradient_moments"),
+        witness="linear row, turned",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="gradient moments of add/remove under replace",
+        patches=lambda: of_add_remove(linear_sums, "gradient_moments"),
+        witness="linear row, turned",
+        recipe="best",
+        neighbors=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="second moments of add/remove under replace",
+        patches=lambda: of_add_remove(linear_sums, "second_moments"),
+        witness="linear row, moved",
+        recipe="best",
+        neighbors=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="linear model by exact second moments",
+        patches=exact_moments,
+        witness="linear row, moved",
+        recipe="best",
+        check="visible output",
     ),
     Mutation(
         name="half the range of the scores of columns",

@@ -88,8 +88,10 @@ def test_its_table_knows_every_label():
         "change of the loss",
         "column choice",
         "conformal balance",
+        "gradient moments",
         "leaf sums",
         "leaf values",
+        "second moments",
     }
     # Reports of devices have no ledger.
     assert known | unknown | {"reports"} == set(PAGES)

@@ -402,6 +402,7 @@ OTHER_INTEGERS = {
     "dpboost.privacy.randomness": "random words",
     "dpboost.rows.column_scores": "public cells of bins, NumPy's integers",
     "dpboost.rows.boosting_state": "the public start of a loss, Python's integers",
+    "dpboost.rows.linear_sums": "sums of products of integers, exact as doubles",
     "dpboost.training.fitted_model": "the public start of a loss, Python's integers",
     "dpboost.training.private_bins": "public positions of features",
 }

@@ -27,6 +27,7 @@ HANDED_ON = {
     "_release": "histograms that save budget name theirs",
     "ClassStatistics.each": "whoever asks the sites names it",
     "ClassStatistics.release_parts": "whoever asks about parts names it",
+    "TrainingRows.released": "a linear model names its sums",
     "PartyRowStore.release": "as the class statistics",
     "_Counts.release": "the schema names it, by way of release_label_range",
     "Gate.release": "the figures of an evaluation name theirs",

@@ -256,7 +256,7 @@ def second_moments(squares: int, most: int, weight: int, neighbors: Neighbors) -
     return Sensitivity("l2", root_up(change), "a row adds the products of one bounded vector")
 
 
-def linear_sums(squares: int, most: int, size: int, neighbors: Neighbors) -> Sensitivity:
+def gradient_moments(squares: int, most: int, size: int, neighbors: Neighbors) -> Sensitivity:
     r"""L2 sensitivity of the sum of bounded vectors times bounded gradients.
 
     Parameters

@@ -64,7 +64,8 @@ def test_next_months_rows_on_last_months_structure(model) -> None:
 def test_all_is_spent_on_leaves(model) -> None:
     budget = Budget(epsilon=1, delta=1e-6)
     report = refit_leaves(model, *table(500, 1), budget=budget, fraction=0.4).privacy_report_
-    assert [line.label for line in report.releases] == ["leaf sums"]
+    labels = [line.label for line in report.releases]
+    assert labels == ["second moments", "gradient moments", "leaf sums"]
     assert report.spent == report.capacity == budget.total(budget.accountant) * Fraction(2, 5)
     assert budget.remaining == {"Gaussian": Fraction(3, 5)}
     assert "of a released model" in str(report.facts["structure"])

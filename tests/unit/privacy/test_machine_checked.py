@@ -243,7 +243,7 @@ QUERIES = {
 }
 # One whose units are its own: 2^18 a row, of which an eighth is taken away.
 OF_ITS_OWN = {"MeanAndRows", "QuantileBalance"}
-LEFT_OUT = {"SplitScores", "ImpurityBounds"}
+LEFT_OUT = {"SplitScores", "ImpurityBounds", "SecondMoments", "GradientMoments"}
 
 
 @pytest.mark.parametrize("relation", list(Neighbors))
