@@ -76,16 +76,16 @@ from dpboost.recipes.best_rules import (
     LEAST_EPSILON,
     LEAST_PURE_EPSILON,
     MOST_LINEAR,
+    MOST_SHARE_OF_LINEAR,
     PRIOR_OF_SPREAD,
     PURE_ROUNDS,
     RATE_OF_ROUNDS,
     ROUNDS_OF_LINEAR,
-    SHARE_OF_LINEAR,
-    begins_linear,
     clip_of_choice,
     columns_to_choose,
     rules_of,
     score_by_chance,
+    share_of_linear,
 )
 from dpboost.recipes.recipe import (
     BoostingParameters,
@@ -247,9 +247,7 @@ def _drawable(rules: dict[str, Any], facts: PublicFacts) -> dict[str, Any]:
     """
     choice = columns_to_choose(facts)
     # A choice of columns and a linear model take their parts before the trees.
-    before = choice.share if choice else Fraction(0)
-    if begins_linear(facts):
-        before += SHARE_OF_LINEAR
+    before = (choice.share if choice else Fraction(0)) + share_of_linear(facts)
     left = replace(facts, budget=facts.budget * (1 - before))
 
     def too_many(n_rounds: int) -> bool:
@@ -318,9 +316,10 @@ def build(setting: Setting) -> BoostingLoop:
         prior=LearnedPrior() if facts.continued else None,
         listed=listed,
     )
-    start = None
-    if begins_linear(facts) and _drawable_start(hyper, facts):
-        start = _start(hyper, setting.loss, binner, setting.masses, lambda: queue.to_begin_with)
+    start, share = None, share_of_linear(facts)
+    if share and _drawable_start(share, hyper, facts):
+        place = binner, setting.masses, lambda: queue.to_begin_with
+        start = _start(share, hyper, setting.loss, *place)
     return BoostingLoop(
         n_rounds=hyper.n_estimators,
         schedule=_schedule(hyper),
@@ -346,12 +345,12 @@ def _stretch(facts: PublicFacts, *, monotone: bool) -> float:
     return float(rules_of(facts)["stretch"])
 
 
-def _drawable_start(hyper: BestParameters, facts: PublicFacts) -> bool:
+def _drawable_start(share: Fraction, hyper: BestParameters, facts: PublicFacts) -> bool:
     """Return whether the noise of a linear model can be drawn and accounted for.
 
     Whatever its number of columns is, which a choice decides.
     """
-    noise = facts.accountant.noise(facts.budget * SHARE_OF_LINEAR / (2 * N_STEPS))
+    noise = facts.accountant.noise(facts.budget * share / (2 * N_STEPS))
     limit = min(1.0, CLIP_OF_LINEAR * hyper.gradient_clip)
     for n_columns in (2, min(MOST_LINEAR, facts.n_features)):
         columns = np.arange(n_columns, dtype=np.int32)
@@ -368,6 +367,7 @@ def _drawable_start(hyper: BestParameters, facts: PublicFacts) -> bool:
 
 
 def _start(
+    share: Fraction,
     hyper: BestParameters,
     loss: Loss,
     binner: Binner,
@@ -381,7 +381,7 @@ def _start(
         binner=binner,
         masses=masses,
         loss=loss,
-        share=SHARE_OF_LINEAR,
+        share=share,
         gradient_limit=min(1.0, CLIP_OF_LINEAR * hyper.gradient_clip),
         prior=hyper.gradient_clip,
     )
@@ -457,7 +457,8 @@ def build_refit(
     start = None
     if linear:
         columns = np.array([tree.feature[0] for tree in linear])
-        start = _start(hyper, facts.loss, binner, masses, lambda: columns)
+        share = Fraction(f"{MOST_SHARE_OF_LINEAR:.4f}")
+        start = _start(share, hyper, facts.loss, binner, masses, lambda: columns)
     learner = RefitLearner(
         loss=facts.loss,
         scale=_sum_scale(hyper, facts),

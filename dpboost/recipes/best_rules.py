@@ -69,6 +69,9 @@ def at(rule: Any, known: float) -> Any:
 BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
 BY_SIGN = Preference(doubt=2.0, power=0.2, floor=0.05)
 
+# What a linear model of numbers has of the budget of the trees, at most.
+MOST_SHARE_OF_LINEAR = 0.05
+
 # Names of hyper-parameters, and of what `build` sets the learner to. Keys are rows times epsilon.
 ALWAYS = {
     "max_bin": 64,
@@ -79,6 +82,7 @@ ALWAYS = {
     "depth_alone": 0,
     "signal_doubt": None,
     "stretch": 1.0,
+    "linear_share": 0.0,
 }
 CLASSES = ALWAYS | {
     "n_estimators": StepRule({0: 400, 8e3: 800, 1.5e5: 1600}),
@@ -125,6 +129,8 @@ NUMBERS = CLASSES | {
     "preference": BlendRule({2e3: BY_SIZE, 8e3: BY_SIGN}),
     "sets_again": BlendRule({4e3: 0.0, 2e4: 0.5}),
     "orders_categories": StepRule({0: False, 2e3: True}),
+    # Part of the trees' budget for a linear model of the numeric columns, before the first round.
+    "linear_share": BlendRule({250: 0.0, 1e3: MOST_SHARE_OF_LINEAR}),
 }
 # Under pure epsilon the noise of a tree grows with their number.
 PURE_CLASSES = ALWAYS | {
@@ -178,11 +184,9 @@ LEAST_COLUMNS, MOST_COLUMNS = 20, 4096
 FIRST_CHOSEN, FIRST_OF_A_CLASS, MOST_PART_FIRST = 4, 2, 0.25
 MOST_CHOSEN, MOST_PART_CHOSEN, ROWS_OF_A_CHOICE = LineRule({1280: 6, 8000: 24}), 0.6, 30
 SHARE_OF_A_CHOICE, MOST_SHARE_OF_CHOICES = LineRule({800: 1 / 30, 46_080: 1 / 240}), 0.2
-# Numbers begin with a linear model of numeric columns, from so many rows times epsilon and up to so
-# many columns or this part of the rounds. It has this part of the budget of the trees, and clips
-# gradients so many times less.
-ROWS_OF_LINEAR, MOST_LINEAR, ROUNDS_OF_LINEAR = 500, 64, 0.25
-SHARE_OF_LINEAR, CLIP_OF_LINEAR = Fraction(1, 20), 2
+# The linear model of numbers has at most so many columns, and at most this part of the rounds. Its
+# gradients are clipped so many times less than those of leaves.
+MOST_LINEAR, ROUNDS_OF_LINEAR, CLIP_OF_LINEAR = 64, 0.25, 2
 # Where one of these is given, all rounds are those of the user.
 NO_LINEAR = frozenset(
     {
@@ -292,16 +296,16 @@ def columns_to_choose(facts: PublicFacts) -> ChoicePlan | None:
     )
 
 
-def begins_linear(facts: PublicFacts) -> bool:
-    """Return whether a linear model may come before the first round."""
+def share_of_linear(facts: PublicFacts) -> Fraction:
+    """Return the part of the trees' budget for a linear model before the first round; 0 for none.
+
+    It is for squared loss under Gaussian accounting.
+    """
     assert facts.n_rows is not None
-    return (
-        isinstance(facts.loss, SquaredLoss)
-        and facts.delta > 0
-        and facts.n_rows * facts.epsilon >= ROWS_OF_LINEAR
-        and not facts.continued
-        and not NO_LINEAR & facts.given.keys()
-    )
+    if not isinstance(facts.loss, SquaredLoss) or facts.continued or NO_LINEAR & facts.given.keys():
+        return Fraction(0)
+    rule = table_of(facts.loss, facts.delta)["linear_share"]
+    return Fraction(f"{at(rule, facts.n_rows * facts.epsilon):.4f}")
 
 
 def clip_of_choice(loss: Loss, gradient_clip: float) -> float:

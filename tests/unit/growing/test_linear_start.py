@@ -11,7 +11,7 @@ from dpboost.data.binner import Binner
 from dpboost.growing import linear_start
 from dpboost.growing.linear_start import one_leaf_a_bin
 from dpboost.losses import SquaredLoss
-from dpboost.recipes.best_rules import ROWS_OF_LINEAR, SHARE_OF_LINEAR
+from dpboost.recipes.best_rules import MOST_SHARE_OF_LINEAR
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.leaf_index import leaf_index
 from dpboost.trees.tree import SlopeNoise
@@ -58,7 +58,7 @@ def test_its_releases_add_up_to_its_part(epsilon, neighbors):
     assert (moments.releases, sums.releases) == (1, 2)
     assert leaves.releases == FEW["n_estimators"] - N_COLUMNS
     part = float(moments.share + sums.share)
-    share = float(SHARE_OF_LINEAR)
+    share = MOST_SHARE_OF_LINEAR
     assert part / float(leaves.share) == pytest.approx(share / (1 - share), rel=1e-6)
     assert float(moments.share) == pytest.approx(part / 2, rel=1e-6)
     assert 0.99 * epsilon < model.privacy_report_.epsilon_spent <= epsilon
@@ -70,7 +70,7 @@ def test_its_releases_add_up_to_its_part(epsilon, neighbors):
     "options",
     [
         {"delta": 0.0},
-        {"epsilon": 0.1},
+        {"epsilon": 0.05},
         {"learning_rate": 0.2},
         {"max_delta_step": 0.5},
         {"max_depth": 3},
@@ -97,8 +97,7 @@ def test_where_there_is_none(options):
 
 def test_it_is_for_numbers_with_enough_rows_alone():
     X, y = table()
-    enough = fitted(X, y, epsilon=1.3 * ROWS_OF_LINEAR / N_ROWS)
-    assert len(linear_trees(enough)) == N_COLUMNS
+    assert len(linear_trees(fitted(X, y, epsilon=0.2))) == N_COLUMNS
     schema = {**BOUNDS, "classes": [0, 1]}
     assert not linear_trees(fitted(X, (y > 0).astype(int), DPBoostClassifier, schema=schema))
     earlier = fitted(X, y)

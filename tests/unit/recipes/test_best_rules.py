@@ -28,13 +28,12 @@ from dpboost.recipes.best_rules import (
     BY_SIZE,
     MOST_ROUNDS,
     RATE_OF_ROUNDS,
-    SHARE_OF_LINEAR,
     BlendRule,
     LineRule,
     StepRule,
-    begins_linear,
     columns_to_choose,
     rules_of,
+    share_of_linear,
 )
 from dpboost.recipes.recipe import PublicFacts, Setting
 
@@ -137,7 +136,7 @@ def test_no_more_rounds_are_planned_than_can_be_drawn(loss, delta, n_features):
     some = facts(1e5, loss, delta, n_features)
     usual = defaults(some)
     choice = columns_to_choose(some)
-    left = 1 - (choice.share if choice else 0) - (SHARE_OF_LINEAR if begins_linear(some) else 0)
+    left = 1 - (choice.share if choice else 0) - share_of_linear(some)
 
     def drawn(n_rounds, budget):
         given = {"n_estimators": n_rounds}
