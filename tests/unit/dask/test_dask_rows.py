@@ -105,6 +105,16 @@ def test_no_secret_but_the_key_of_coins_is_sent(client, messages, options):
             assert name not in message
 
 
+def test_a_linear_model_does_not_depend_on_partitions(client):
+    options = {**BEST, "n_estimators": 20, "epsilon": 4.0, "max_weight": 1.0}
+    weights = np.arange(len(X)) % 4 / 3
+    expected = DPBoostRegressor(**options).fit(X, Y, sample_weight=weights)
+    assert "second moments" in {line.label for line in expected.privacy_report_.releases}
+    parts = da.from_array(weights, chunks=90)
+    model = DaskDPBoostRegressor(**options, client=client).fit(ROWS, LABELS, sample_weight=parts)
+    assert text(model) == text(expected)
+
+
 def poison():
     """Make every draw of noise fail in the process that calls this."""
     from dpboost._kernels import entropy, noise, selection

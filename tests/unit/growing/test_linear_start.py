@@ -8,6 +8,7 @@ from scipy import sparse
 
 from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, Schema, refit_leaves
 from dpboost.data.binner import Binner
+from dpboost.federated import FederatedBoostingRegressor
 from dpboost.growing import linear_start
 from dpboost.growing.linear_start import one_leaf_a_bin
 from dpboost.losses import SquaredLoss
@@ -230,6 +231,25 @@ def test_tables_of_any_kind_give_the_same_model():
     text = fitted(X, y, **options).booster_.model_to_string()
     assert text == fitted(sparse.csr_matrix(X), y, **options).booster_.model_to_string()
     assert text == fitted(X, y, **{**options, "n_jobs": 2}).booster_.model_to_string()
+
+
+def test_batches_give_the_same_model():
+    arrow, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    X, y = table()
+    options = {"noise_seed": 3, "epsilon": 1.0}
+    batches = arrow.Table.from_pandas(pandas.DataFrame(X)).to_batches(max_chunksize=700)
+    one, other = fitted(X, y, **options), fitted(batches, y, **options)
+    assert np.array_equal(one.predict(X), other.booster_.predict(X))
+
+
+def test_parties_release_it_from_sums_of_their_own():
+    X, y = table()
+    sites = [(X[:900], y[:900]), (X[900:], y[900:])]
+    model = FederatedBoostingRegressor(epsilon=2.0, delta=1e-6, schema=NUMBERS, verbosity=-1)
+    model.fit(sites)
+    lines = {line.label: line.releases for line in model.privacy_report_.releases}
+    assert (lines["second moments"], lines["gradient moments"]) == (1, 2)
+    assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.4 * y.std()
 
 
 def test_noise_is_told_apart_from_what_is_shown():
