@@ -84,7 +84,7 @@ class ClassCounts:
 
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
-        rows.check_branch(self.branch, self.nodes)
+        rows.check_branches([(self.branch, self.nodes)])
         rows.check_units(self.row_units)
         return rows.totals(self.nodes)
 
@@ -194,7 +194,7 @@ class FeatureCells:
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         rows.check_layout(self.cell_offsets, self.n_classes)
-        rows.check_branch(self.branch, self.nodes)
+        rows.check_branches([(self.branch, self.nodes)])
         rows.check_units(1)
         counts = rows.histograms(self.nodes)
         held = self.held
@@ -298,8 +298,7 @@ class Together:
 
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
-        for query in self.queries:
-            rows.check_branch(query.branch, query.nodes)
+        rows.check_branches([(query.branch, query.nodes) for query in self.queries])
         answer: NDArray[np.int64] = self.joint.evaluate(rows)
         return answer
 
