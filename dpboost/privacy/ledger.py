@@ -138,6 +138,7 @@ class Ledger:
         self._entropy = entropy
         self._root = Scope((), because=None, parent=None)
         self._scope = self._root
+        self._branches: dict[tuple[Scope, tuple[str, ...]], Scope] = {}
         self._entries: list[LedgerEntry] = []
         self._parts: list[Ledger] = []
         self._above: Callable[[LedgerEntry, Charge], None] | None = None
@@ -322,12 +323,16 @@ class Ledger:
         names : sequence of str
             From the outside. Subsets with different names in the same subset are disjoint.
         """
+        self._check_usable()
         outer = self._scope
+        place = (outer, tuple(names))
         try:
-            for name in names:
-                self._enter("parts", Disjoint.CONTENT)
-                self._enter(name, None)
-            inner = self._scope
+            if place not in self._branches:
+                for name in names:
+                    self._enter("parts", Disjoint.CONTENT)
+                    self._enter(name, None)
+                self._branches[place] = self._scope
+            inner = self._scope = self._branches[place]
             yield
             self._check_innermost(inner)
         finally:

@@ -107,15 +107,16 @@ class ClassStatistics(TreeStatistics):
                 outcomes.append(ledger.release(mechanism, value, label=label))
         return outcomes
 
-    def _answers(self, queries: Sequence[Query]) -> list[NDArray[np.int64]]:
+    def _answers(self, queries: Sequence[Any]) -> list[NDArray[np.int64]]:
         """Answer queries about parts of the rows: a level has hundreds, and is read once."""
         alike: dict[tuple[int, ...], list[int]] = {}
         for position, query in enumerate(queries):
-            alike.setdefault(query.shape[1:], []).append(position)
+            asked = getattr(query, "features", query.nodes)
+            alike.setdefault(asked.shape[1:], []).append(position)
         found: dict[int, NDArray[np.int64]] = {}
         for positions in alike.values():
             together = Together(queries=[queries[position] for position in positions])
-            ends = np.cumsum([queries[position].shape[0] for position in positions])
+            ends = np.cumsum([len(query.nodes) for query in together.queries])
             parts = np.split(self._site_sums(together, together.joint), ends[:-1])
             found.update(zip(positions, parts, strict=True))
         return [found[position] for position in range(len(queries))]
