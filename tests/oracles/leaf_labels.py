@@ -1,7 +1,7 @@
 """Leaves of DP-TopDown by noisy maxima and by counts: ``python -m tests.oracles.leaf_labels``.
 
 Line 14 of the algorithm labels a leaf by report-noisy-max; the recipe releases all class counts.
-Trees of the paper's settings on Adult keep their splits, and their leaves are labeled anew.
+Trees of the paper's settings on Adult keep their splits, and their leaves are labeled again.
 """
 
 from __future__ import annotations
