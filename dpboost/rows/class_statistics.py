@@ -23,7 +23,7 @@ from dpboost.rows.class_queries import (
     Together,
     branch_of,
 )
-from dpboost.rows.class_scores import NOT_OFFERED, candidate_scores, clips, node_scores
+from dpboost.rows.class_scores import MOST_COUNTS, NOT_OFFERED, candidate_scores, clips, node_scores
 from dpboost.rows.tree_statistics import TreeStatistics
 from dpboost.trees.split_candidates import Candidates
 
@@ -114,11 +114,14 @@ class ClassStatistics(TreeStatistics):
             asked = getattr(query, "features", query.nodes)
             alike.setdefault(asked.shape[1:], []).append(position)
         found: dict[int, NDArray[np.int64]] = {}
+        step = max(1, MOST_COUNTS // (self._candidates.n_cells * self._n_classes))
         for positions in alike.values():
-            together = Together(queries=[queries[position] for position in positions])
-            ends = np.cumsum([len(query.nodes) for query in together.queries])
-            parts = np.split(self._site_sums(together, together.joint), ends[:-1])
-            found.update(zip(positions, parts, strict=True))
+            for first in range(0, len(positions), step):
+                own = positions[first : first + step]
+                together = Together(queries=[queries[position] for position in own])
+                ends = np.cumsum([len(query.nodes) for query in together.queries])
+                parts = np.split(self._site_sums(together, together.joint), ends[:-1])
+                found.update(zip(own, parts, strict=True))
         return [found[position] for position in range(len(queries))]
 
     def ask_site(self, query: Query) -> Sensitive:

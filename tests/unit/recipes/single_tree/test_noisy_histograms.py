@@ -179,6 +179,14 @@ def test_the_parts_of_a_level_are_read_at_once(whole_numbers, fit, monkeypatch):
     assert max(released) > 20
 
 
+def test_parts_of_a_wide_level_are_read_in_turn(whole_numbers, fit, monkeypatch):
+    X, y = whole_numbers(n_features=4)
+    options = {"epsilon": 2.0, "max_depth": 4, "max_bin": 6, "noise_seed": 1}
+    at_once = fit(X, y, recipe="histograms_saving", **options).export_text()
+    monkeypatch.setattr("dpboost.rows.class_statistics.MOST_COUNTS", 1)
+    assert fit(X, y, recipe="histograms_saving", **options).export_text() == at_once
+
+
 @BOTH
 def test_noise_alone_makes_a_tree_all_the_same(fit, recipe):
     X, y = np.zeros((2, 3)), np.array([0, 1])
