@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import gammaln, kve, logsumexp
+from numpy.typing import NDArray
+from scipy.special import gammaln, kve
 
 from dpboost._utils.validation import check_integer, check_real
 from dpboost.privacy.accounting import Accountant, GroupAccountant
@@ -101,9 +102,15 @@ def _integer_loss(rate: float, shape: float, units: int) -> float:
     j = np.arange(math.ceil(20 / rate) + 1)
     own = gammaln(j + shape) - gammaln(j + 1)
     moved = gammaln(j + units + shape) - gammaln(j + units + 1)
-    peak = logsumexp(2 * own - 2 * rate * j)
-    step = logsumexp(own + moved - rate * (2 * j + units))
-    return max(float(peak - step), rate * units)
+    peak = _log_of_sum(2 * own - 2 * rate * j)
+    step = _log_of_sum(own + moved - rate * (2 * j + units))
+    return max(peak - step, rate * units)
+
+
+def _log_of_sum(logarithms: NDArray[np.float64]) -> float:
+    # SciPy's takes ten times as long for a few terms, and a tree has thousands of releases.
+    largest = float(logarithms.max())
+    return largest + math.log(float(np.exp(logarithms - largest).sum()))
 
 
 def epsilon_against(ledger: Ledger, *, n_parties: int, colluding: int, honest: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -138,6 +138,7 @@ class Ledger:
         self._entropy = entropy
         self._root = Scope((), because=None, parent=None)
         self._scope = self._root
+        self._branches: dict[tuple[Scope, tuple[str, ...]], Scope] = {}
         self._entries: list[LedgerEntry] = []
         self._parts: list[Ledger] = []
         self._above: Callable[[LedgerEntry, Charge], None] | None = None
@@ -322,11 +323,20 @@ class Ledger:
         names : sequence of str
             From the outside. Subsets with different names in the same subset are disjoint.
         """
-        with ExitStack() as stack:
-            for name in names:
-                stack.enter_context(self.parallel("parts", Disjoint.CONTENT))
-                stack.enter_context(self.sequential(name))
+        self._check_usable()
+        outer = self._scope
+        place = (outer, tuple(names))
+        try:
+            if place not in self._branches:
+                for name in names:
+                    self._enter("parts", Disjoint.CONTENT)
+                    self._enter(name, None)
+                self._branches[place] = self._scope
+            inner = self._scope = self._branches[place]
             yield
+            self._check_innermost(inner)
+        finally:
+            self._scope = outer
 
     def _opened(self, name: str, because: Disjoint | None) -> _OpenScope:
         return _OpenScope(partial(self._enter, name, because), self._leave)
@@ -348,11 +358,16 @@ class Ledger:
 
     def _leave(self, scope: Scope) -> None:
         """Return to the enclosing scope."""
-        if self._scope is not scope or scope.parent is None:
+        self._check_innermost(scope)
+        self._scope = scope.parent or self._root
+
+    def _check_innermost(self, scope: Scope) -> None:
+        """Raise unless a scope that is left is the innermost one."""
+        if self._scope is not scope:
             # Whatever was booked from here on could be booked in the wrong block of rows.
             self._broken = True
-            raise ScopeError(f"Scope {scope.path[-1]!r} was left while another one was innermost.")
-        self._scope = scope.parent
+            name = scope.path[-1] if scope.path else ""
+            raise ScopeError(f"Scope {name!r} was left while another one was innermost.")
 
     # -- the way out ---------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -199,10 +200,7 @@ def _node(scope: Scope, sizes: _Sizes) -> _Node:
 
 def _counted(things: Iterable[Any]) -> tuple[tuple[Any, int], ...]:
     """Return different things with how often each is there, in the order of the first."""
-    found: dict[Any, int] = {}
-    for each in things:
-        found[each] = found.get(each, 0) + 1
-    return tuple(found.items())
+    return tuple(Counter(things).items())
 
 
 def _line(entry: LedgerEntry, sizes: _Sizes) -> _Line:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, SupportsFloat, TypeVar
@@ -344,7 +344,7 @@ class ReportTerms:
         Fractions become strings such as ``"1/3"``, and a float with the suffix ``"_float"`` is
         added; infinity is the string ``"inf"``.
         """
-        plain: dict[str, Any] = {_STORED.get(k, k): v for k, v in _plain(asdict(self)).items()}
+        plain: dict[str, Any] = {_STORED.get(k, k): v for k, v in _plain(self).items()}
         plain["guarantee"] = self.guarantee
         return plain
 
@@ -426,6 +426,11 @@ def _exact(text: str | None) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    # Most of a report are the texts and numbers of its accounting.
+    if isinstance(value, (str, int)):
+        return value
+    if is_dataclass(value):
+        return _plain({part.name: getattr(value, part.name) for part in fields(value)})
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, float) and math.isinf(value):

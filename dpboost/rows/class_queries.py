@@ -6,7 +6,8 @@ Proof of their bounds: docs/proofs/counts.md. Machine-checked: docs/proofs/machi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,7 +84,7 @@ class ClassCounts:
 
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
-        rows.check_branch(self.branch, self.nodes)
+        rows.check_branches([(self.branch, self.nodes)])
         rows.check_units(self.row_units)
         return rows.totals(self.nodes)
 
@@ -193,7 +194,7 @@ class FeatureCells:
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         rows.check_layout(self.cell_offsets, self.n_classes)
-        rows.check_branch(self.branch, self.nodes)
+        rows.check_branches([(self.branch, self.nodes)])
         rows.check_units(1)
         counts = rows.histograms(self.nodes)
         held = self.held
@@ -264,6 +265,42 @@ class GroupedCells:
             raise InvalidParameterError("A cell of a question is in a group that is not there.")
         asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
         return weighted_histograms(asked.sum(axis=1), self.unit_value, neighbors)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Together:
+    """Queries of one kind about different nodes, each in a branch of its own, read at once.
+
+    Parameters
+    ----------
+    queries : sequence of ClassCounts, FeatureCells or ImpurityBounds
+        With answers of one shape for each node.
+    """
+
+    queries: Sequence[Any]
+
+    @property
+    def joint(self) -> Any:
+        """The query about the nodes of all of them."""
+        first = self.queries[0]
+        columns = {
+            name: np.concatenate([getattr(query, name) for query in self.queries])
+            for name in ("nodes", "features")
+            if hasattr(first, name)
+        }
+        return replace(first, branch=(), **columns)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The answers, one after the other."""
+        shape: tuple[int, ...] = self.joint.shape
+        return shape
+
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        rows.check_branches([(query.branch, query.nodes) for query in self.queries])
+        answer: NDArray[np.int64] = self.joint.evaluate(rows)
+        return answer
 
 
 def branch_of(query: Any) -> tuple[str, ...]:

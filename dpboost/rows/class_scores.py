@@ -15,8 +15,8 @@ from dpboost.trees.split_candidates import Candidates
 #: Score of a candidate that is not offered: far below any score of rows, in units.
 NOT_OFFERED = -(1 << 50)
 
-# Counts that are held at once while scores are computed: 128 MiB.
-_MOST_COUNTS = 1 << 24
+#: Counts that are held at once while scores are computed: 128 MiB.
+MOST_COUNTS = 1 << 24
 
 
 def clips(
@@ -55,7 +55,7 @@ def candidate_scores(
     """
     scores = np.empty((len(nodes), candidates.n_candidates), dtype=np.int64)
     cells, positions = candidates.cell_offsets, candidates.candidate_offsets
-    step = max(1, _MOST_COUNTS // max(1, candidates.n_cells * n_classes))
+    step = max(1, MOST_COUNTS // max(1, candidates.n_cells * n_classes))
     for first in range(0, len(nodes), step):
         part = slice(first, first + step)
         counts = histograms(nodes[part])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Mechanism, Noise
-from dpboost.privacy.queries import Query, RowHandle, Sensitive
+from dpboost.privacy.queries import Query, RowHandle, Sensitive, SumQuery
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -20,9 +20,10 @@ from dpboost.rows.class_queries import (
     ClassCounts,
     ClassHistograms,
     NodeSizes,
+    Together,
     branch_of,
 )
-from dpboost.rows.class_scores import NOT_OFFERED, candidate_scores, clips, node_scores
+from dpboost.rows.class_scores import MOST_COUNTS, NOT_OFFERED, candidate_scores, clips, node_scores
 from dpboost.rows.tree_statistics import TreeStatistics
 from dpboost.trees.split_candidates import Candidates
 
@@ -99,11 +100,29 @@ class ClassStatistics(TreeStatistics):
             released: list[NDArray[Any]] = together(asked, label=label)
             return released
         outcomes = []
-        for mechanism, query in asked:
+        answers = self._answers([query for _, query in asked])
+        for (mechanism, query), answer in zip(asked, answers, strict=True):
             with ledger.branch(branch_of(query)):
-                value = self.ask_site(query)
+                value = Sensitive(answer, query.bounds(self._neighbors), query.unit)
                 outcomes.append(ledger.release(mechanism, value, label=label))
         return outcomes
+
+    def _answers(self, queries: Sequence[Any]) -> list[NDArray[np.int64]]:
+        """Answer queries about parts of the rows: a level has hundreds, and is read once."""
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for position, query in enumerate(queries):
+            asked = getattr(query, "features", query.nodes)
+            alike.setdefault(asked.shape[1:], []).append(position)
+        found: dict[int, NDArray[np.int64]] = {}
+        step = max(1, MOST_COUNTS // (self._candidates.n_cells * self._n_classes))
+        for positions in alike.values():
+            for first in range(0, len(positions), step):
+                own = positions[first : first + step]
+                together = Together(queries=[queries[position] for position in own])
+                ends = np.cumsum([len(query.nodes) for query in together.queries])
+                parts = np.split(self._site_sums(together, together.joint), ends[:-1])
+                found.update(zip(own, parts, strict=True))
+        return [found[position] for position in range(len(queries))]
 
     def ask_site(self, query: Query) -> Sensitive:
         """Return the answer to a query that sites answer, each from its own rows.
@@ -111,15 +130,19 @@ class ClassStatistics(TreeStatistics):
         Where one table lies in parts, the parts are no sites: the answer is that of the whole
         table, which does not depend on how it was divided.
         """
-        if not getattr(self._row_store, "one_table", False) or not hasattr(query, "of_histograms"):
-            return self.ask(query)
-        answer = query.of_histograms(
+        return Sensitive(self._site_sums(query, query), query.bounds(self._neighbors), query.unit)
+
+    def _site_sums(self, query: SumQuery, whole: Any) -> NDArray[np.int64]:
+        """Return what sites answer; ``whole`` is the query where one table lies in parts."""
+        if not getattr(self._row_store, "one_table", False) or not hasattr(whole, "of_histograms"):
+            return self._exact(query)
+        answer: NDArray[np.int64] = whole.of_histograms(
             lambda nodes: self._exact(self._histograms(nodes)),
             self._candidates,
             self._n_classes,
             self._n_threads,
         )
-        return Sensitive(answer, query.bounds(self._neighbors), query.unit)
+        return answer
 
     def sizes(self, nodes: NDArray[np.int32]) -> Sensitive:
         """Numbers of rows of some nodes, which are disjoint."""

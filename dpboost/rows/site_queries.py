@@ -114,7 +114,7 @@ class ImpurityBounds:
         """Find the best split of each feature on the rows of the site."""
         if self.n_features != rows.candidates.n_features:
             raise InvalidParameterError("A question is about other features than agreed.")
-        rows.check_branch(self.branch, self.nodes)
+        rows.check_branches([(self.branch, self.nodes)])
         rows.check_units(1)
         return self.of_histograms(rows.histograms, rows.candidates, rows.n_classes, rows.n_threads)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,6 +60,8 @@ class SortedRows:
         self._depth = np.zeros(1, dtype=np.int32)
         self._split = np.zeros(1, dtype=bool)
         self._cells = candidates.cell_offsets
+        # A path stays what it is: splits add nodes below.
+        self._path_ends: dict[tuple[str, ...], int] = {(): 0}
 
     @property
     def n_threads(self) -> int:
@@ -102,25 +106,38 @@ class SortedRows:
         if not np.array_equal(cell_offsets, self._cells):
             raise InvalidParameterError("A question is about other bins or classes than agreed.")
 
-    def check_branch(self, branch: tuple[str, ...], nodes: NDArray[np.int32]) -> None:
-        """Raise unless nodes lie below the end of a path of children from the root."""
+    def check_branches(self, parts: Sequence[tuple[tuple[str, ...], NDArray[np.int32]]]) -> None:
+        """Raise unless the nodes of each part lie below the end of its branch.
+
+        Parameters
+        ----------
+        parts : sequence of (branch, nodes)
+            A branch is a path of children from the root.
+        """
+        nodes = np.concatenate([own for _, own in parts])
         self._check_disjoint(nodes)
-        if not isinstance(branch, tuple) or not all(isinstance(name, str) for name in branch):
-            raise InvalidParameterError("A question names a part that is no path of the tree.")
-        above = 0
-        for name in branch:
-            child = int(name)
-            # One name for each node: "07" would be another scope for the rows of "7".
-            known = name == str(child) and 0 < child < len(self._parent)
-            if not known or self._parent[child] != above:
-                raise InvalidParameterError("A question names a part that is no path of the tree.")
-            above = child
+        ends = [self._end_of(branch) for branch, _ in parts]
+        above = np.repeat(ends, [len(own) for _, own in parts])
         at = nodes
         # Climb from all nodes at once; one that passes the root was never below.
         while not (at == above).all():
             at = np.where(at == above, above, self._parent[at])
             if (at < 0).any():
                 raise InvalidParameterError("A question names a part where its nodes are not.")
+
+    def _end_of(self, branch: tuple[str, ...]) -> int:
+        """Return the last node of a path of children from the root."""
+        if not isinstance(branch, tuple) or not all(isinstance(name, str) for name in branch):
+            raise InvalidParameterError("A question names a part that is no path of the tree.")
+        if branch in self._path_ends:
+            return self._path_ends[branch]
+        above, child = self._end_of(branch[:-1]), int(branch[-1])
+        # One name for each node: "07" would be another scope for the rows of "7".
+        known = branch[-1] == str(child) and 0 < child < len(self._parent)
+        if not known or self._parent[child] != above:
+            raise InvalidParameterError("A question names a part that is no path of the tree.")
+        self._path_ends[branch] = child
+        return child
 
     def _sort(
         self, splits: Splits, part: slice, offsets: NDArray[np.int32], ends: NDArray[np.int32]

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dpboost import DPTreeClassifier
-from tests.oracles import boosting, cases, dp_topdown, federated_trees, friedman_schuster, lpdt
+from dpboost.privacy.mechanisms import PermuteAndFlip
+from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.trees.growing_tree import GrowingTree
+from tests.oracles import (
+    boosting,
+    cases,
+    dp_topdown,
+    federated_trees,
+    friedman_schuster,
+    leaf_labels,
+    lpdt,
+)
 
 CASES = cases.cases()
 
@@ -201,3 +213,19 @@ def test_the_class_of_a_leaf_has_the_law_of_report_noisy_max():
     b, d = 1 / 0.2, 5
     expected = (0.5 + d / (4 * b)) * np.exp(-d / b)
     assert np.mean(drawn) == pytest.approx(expected, abs=3.5 * (expected / 400) ** 0.5)
+
+
+def test_exponential_noise_on_counts_is_permute_and_flip():
+    growing, counts, epsilon = GrowingTree(), np.array([[3.0, 5.0, 4.0]]), 0.6
+    random = np.random.default_rng(0)
+    drawn = [
+        leaf_labels.by_permute_and_flip(growing, counts, epsilon, random)[0] for _ in range(20_000)
+    ]
+    # A row moves one count by one, and all counts one way.
+    bound = Sensitivity(kind="range", constant=1, reason="a row is of one class")
+    mechanism = PermuteAndFlip(epsilon=Fraction(3, 5))
+    scores = counts.astype(np.int64)
+    for label in range(3):
+        expected = np.exp(mechanism.log_probability(np.array([label]), scores, bound))
+        error = (expected * (1 - expected) / len(drawn)) ** 0.5
+        assert np.mean(np.equal(drawn, label)) == pytest.approx(expected, abs=4 * error)

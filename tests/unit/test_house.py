@@ -57,6 +57,8 @@ RAW = {
         "dpboost.cluster.partition_state",
         "dpboost.federated.protocol.session",
         "dpboost.audit.pooled_rows",
+        # Queries about parts of the rows, which are read as one.
+        "dpboost.rows.class_queries",
         # Metrics of rows that are public: another method of this name.
         "dpboost.estimators.evaluation_sets",
         "dpboost.estimators.kept_booster",

@@ -33,7 +33,7 @@ class _Pool(Sites):
 
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum of the answers."""
-        if isinstance(query, ImpurityBounds):
+        if isinstance(getattr(query, "joint", query), ImpurityBounds):
             return super().exact(query)
         return query.evaluate(self._everything)
 

@@ -347,7 +347,10 @@ def absorb(target: Any, value: Any) -> None:
 
     Row coins are left out: they are secret, and each party has its own.
     """
-    if value is None or isinstance(value, RowCoins):
+    # Most of a step are the names of its scopes.
+    if type(value) is str:
+        _tagged(target, b"S", value.encode())
+    elif value is None or isinstance(value, RowCoins):
         target.update(b"N")
     elif isinstance(value, Enum):
         _tagged(target, b"E", f"{type(value).__name__}.{value.name}".encode())

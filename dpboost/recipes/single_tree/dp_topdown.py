@@ -18,7 +18,10 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
 * root-Gini has the sensitivity 2 sqrt(N) that holds (``privacy.impurities``);
 * leaves release noisy class counts instead of the noisy maximum of the class counts. Counts move
   one way with a row: the noisy maximum takes the noise of the counts themselves, and has the law
-  of the largest of them. A leaf without a count above zero takes the class of the node above;
+  of the largest of them. A leaf without a count above zero takes the class of the node above.
+  Labels alone are no option: on Adult those of the paper are never better, those of
+  permute-and-flip by .0003 where leaves get half of the budget and .013 where they get .005 of it
+  at most (``tests.oracles.leaf_labels``), and neither has probabilities;
 * a depth whose part of the budget has no exact sampler is not split: with a budget that halves
   with each depth, the 16th from the root on at epsilon 0.125, the 19th at 1, the 25th at 64.
 

@@ -20,6 +20,10 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
   which a class with a negative sum makes a branch look pure;
 * what a leaf's path has not spent is added to its class counts (with saving);
 * missing values have a bin of their own, and categories are split one against the rest.
+
+With saving almost every node has a budget of its own: 2,600 releases for a tree of depth 10 of 250
+rows and ten features. It takes 0.3 to 0.4 s of one processor, six to nine times as long as a tree
+without.
 """
 
 from __future__ import annotations

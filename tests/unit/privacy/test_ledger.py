@@ -254,6 +254,45 @@ def test_scopes_left_out_of_order_close_the_ledger(open_ledger):
     assert ledger.n_draws == 0
 
 
+def test_a_branch_is_opened_again_where_it_was(open_ledger):
+    ledger = open_ledger()
+    for _ in range(2):
+        with ledger.branch(("1", "3")):
+            spend(ledger, Fraction(1, 8))
+    with ledger.branch(("2",)):
+        spend(ledger, Fraction(1, 8))
+    with ledger.sequential("inside"), ledger.branch(("1",)):
+        spend(ledger, Fraction(1, 8))
+    assert [entry.scope for entry in ledger.entries] == [
+        ("parts", "1", "parts", "3"),
+        ("parts", "1", "parts", "3"),
+        ("parts", "2"),
+        ("inside", "parts", "1"),
+    ]
+    assert ledger.spent == Fraction(3, 8)
+
+
+def test_a_branch_that_is_left_out_of_order_closes_the_ledger(open_ledger):
+    ledger = open_ledger()
+    branch = ledger.branch(("1",))
+    branch.__enter__()
+    ledger.sequential("inner").__enter__()
+    with pytest.raises(ScopeError, match="innermost"):
+        branch.__exit__(None, None, None)
+    with pytest.raises(ScopeError, match="out of order"):
+        spend(ledger, Fraction(1, 4))
+
+
+def test_a_branch_that_fails_leaves_the_scope_as_it_was(open_ledger):
+    ledger = open_ledger()
+    with pytest.raises(InvalidParameterError, match="name"), ledger.branch(("1", "")):
+        pass
+    with pytest.raises(ValueError, match="inside"), ledger.branch(("1",)):
+        raise ValueError("inside")
+    spend(ledger, Fraction(1, 4))
+    assert ledger.entries[0].scope == ()
+
+
 def test_another_thread_is_refused(open_ledger):
     ledger, caught = open_ledger(), []
 

@@ -21,6 +21,7 @@ from dpboost.rows.class_queries import (
     FeatureCells,
     GroupedCells,
     NodeSizes,
+    Together,
 )
 from dpboost.rows.site_queries import ImpurityBounds, SplitScores
 from dpboost.trees.growing_tree import Splits
@@ -432,6 +433,27 @@ def test_a_branch_is_a_path_above_the_nodes(query):
     asked = replace(query, nodes=np.array([3, 4], dtype=np.int32), branch=("3",))
     with pytest.raises(InvalidParameterError, match="no path"):
         asked.evaluate(rows)
+
+
+@pytest.mark.parametrize("query", BRANCHED)
+def test_parts_that_are_read_at_once_answer_as_one_by_one(query):
+    rows = position(*table(20), MADE)
+
+    def about(nodes, branch):
+        columns = {"nodes": np.array(nodes, dtype=np.int32)}
+        if hasattr(query, "features"):
+            columns["features"] = query.features[: len(nodes)]
+        return replace(query, branch=branch, **columns)
+
+    parts = [about([4], ("2",)), about([1], ("1",)), about([3], ("2", "3"))]
+    together = Together(queries=parts)
+    answers = [part.evaluate(rows) for part in parts]
+    np.testing.assert_array_equal(together.evaluate(rows), np.concatenate(answers))
+    assert together.shape == (3, *answers[0].shape[1:])
+    with pytest.raises(InvalidParameterError, match="where its nodes are not"):
+        Together(queries=[*parts[:2], about([3], ("1",))]).evaluate(rows)
+    with pytest.raises(InvalidParameterError, match="share rows"):
+        Together(queries=[*parts, about([2], ("2",))]).evaluate(rows)
 
 
 def test_a_node_is_split_once():

@@ -145,7 +145,7 @@ def test_scores_do_not_depend_on_how_many_nodes_are_held_at_once(grown, open_led
     statistics, growing, _, _, _ = grown
     nodes = growing.leaves
     whole = show_scores(open_ledger(), statistics.scores(nodes, Impurity.GINI, limits(nodes)))
-    monkeypatch.setattr("dpboost.rows.class_scores._MOST_COUNTS", 1)
+    monkeypatch.setattr("dpboost.rows.class_scores.MOST_COUNTS", 1)
     parts = show_scores(open_ledger(), statistics.scores(nodes, Impurity.GINI, limits(nodes)))
     assert np.array_equal(whole, parts)
 

@@ -8,6 +8,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dpboost.growing.histogram_saving import SavedHistograms
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import LocalRows
+from dpboost.rows.class_statistics import ClassStatistics
 
 BOTH = pytest.mark.parametrize("recipe", ["histograms", "histograms_saving"])
 
@@ -154,6 +156,35 @@ def test_visits_grow_so_that_a_level_takes_few_exchanges(whole_numbers, fit, mon
     monkeypatch.setattr(SavedHistograms, "_visit", visit)
     fit(X, y, recipe="histograms_saving", epsilon=0.1, max_depth=1)
     assert sizes == [1, 4, 16, 64][: len(sizes)]
+
+
+def test_the_parts_of_a_level_are_read_at_once(whole_numbers, fit, monkeypatch):
+    """A deep tree has hundreds of parts in a level, each with a release of its own."""
+    X, y = whole_numbers(n_features=8)
+    read, released = [], []
+    original, exact = ClassStatistics.release_parts, LocalRows.exact
+
+    def counted(self, asked, **named):
+        read.clear()
+        found = original(self, asked, **named)
+        # Nodes that ask about another number of features are read apart.
+        kinds = {np.shape(getattr(query, "features", None))[1:] for _, query in asked}
+        assert len(read) == len(kinds)
+        released.append(len(asked))
+        return found
+
+    monkeypatch.setattr(ClassStatistics, "release_parts", counted)
+    monkeypatch.setattr(LocalRows, "exact", lambda *given: read.append(0) or exact(*given))
+    fit(X, y, recipe="histograms_saving", epsilon=2.0, max_depth=6, max_bin=6)
+    assert max(released) > 20
+
+
+def test_parts_of_a_wide_level_are_read_in_turn(whole_numbers, fit, monkeypatch):
+    X, y = whole_numbers(n_features=4)
+    options = {"epsilon": 2.0, "max_depth": 4, "max_bin": 6, "noise_seed": 1}
+    at_once = fit(X, y, recipe="histograms_saving", **options).export_text()
+    monkeypatch.setattr("dpboost.rows.class_statistics.MOST_COUNTS", 1)
+    assert fit(X, y, recipe="histograms_saving", **options).export_text() == at_once
 
 
 @BOTH
