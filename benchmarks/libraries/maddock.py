@@ -99,18 +99,16 @@ def derivatives(scores: np.ndarray, y: np.ndarray, task: str) -> tuple[np.ndarra
     return probability - y, probability * (1 - probability)
 
 
-def leaf_values(
-    gradients: np.ndarray, hessians: np.ndarray, settings: Settings, deviation: float = 0.0
-) -> np.ndarray:
-    """Return Newton steps of noisy sums; the deviation is that of their noise."""
+def leaf_values(both: np.ndarray, settings: Settings, deviation: float = 0.0) -> np.ndarray:
+    """Return Newton steps of noisy sums of shape (2, n_leaves), with noise of that deviation."""
     ridge = settings.ridge + settings.caution * deviation
-    ratio = -gradients / (np.maximum(hessians, 0) + ridge)
+    ratio = -both[0] / (np.maximum(both[1], 0) + ridge)
     return settings.learning_rate * np.clip(ratio, -settings.most, settings.most)
 
 
-def gains(gradients: np.ndarray, hessians: np.ndarray, ridge: float) -> np.ndarray:
-    """Return XGBoost's score of a node from noisy sums."""
-    found: np.ndarray = gradients**2 / (np.maximum(hessians, 0) + ridge)
+def gains(both: np.ndarray, ridge: float) -> np.ndarray:
+    """Return XGBoost's score of nodes from noisy sums, of shape (2, ...)."""
+    found: np.ndarray = both[0] ** 2 / (np.maximum(both[1], 0) + ridge)
     return found
 
 
@@ -128,10 +126,10 @@ class Noise:
         self.deviation, self.random = deviation, random
 
     def released(
-        self, cells: np.ndarray, gradients: np.ndarray, hessians: np.ndarray, n_cells: int
+        self, cells: np.ndarray, derived: tuple[np.ndarray, np.ndarray], n_cells: int
     ) -> np.ndarray:
-        """Return the noisy sums of the rows of each cell, of shape (2, n_cells)."""
-        exact = np.stack([sums(cells, values, n_cells) for values in (gradients, hessians)])
+        """Return the noisy sums of gradients and Hessians of each cell, of shape (2, n_cells)."""
+        exact = np.stack([sums(cells, values, n_cells) for values in derived])
         noise = self.random.standard_normal(exact.shape)
         found: np.ndarray = exact + self.deviation * noise
         return found
@@ -174,11 +172,11 @@ def greedy_tree(
         for column in columns:
             n_bins = len(cuts.cuts[column]) + 1
             cells = (place - first) * n_bins + bins[:, column]
-            histogram = noise.released(cells, *derived, n_level * n_bins)
+            histogram = noise.released(cells, derived, n_level * n_bins)
             below = histogram.reshape(2, n_level, n_bins).cumsum(axis=2)
             total, below = below[:, :, -1:], below[:, :, :-1]
             above = total - below
-            score = gains(*below, ridge) + gains(*above, ridge) - gains(*total, ridge)
+            score = gains(below, ridge) + gains(above, ridge) - gains(total, ridge)
             cut = score.argmax(axis=1)
             nodes = np.arange(n_level)
             better = score[nodes, cut] > best
@@ -190,7 +188,7 @@ def greedy_tree(
         place = 2 * place + 1 + (bins[rows, columns_of[place]] > cuts_of[place])
         leaves = sides.reshape(2, -1)
     structure = Structure(columns=columns_of, cuts=cuts_of, exact=np.zeros(n_nodes, dtype=bool))
-    return structure, leaf_values(*leaves, settings, noise.deviation)
+    return structure, leaf_values(leaves, settings, noise.deviation)
 
 
 def boost(
@@ -229,8 +227,8 @@ def boost(
                     cuts, settings.max_depth, columns, public, one_against_rest=False
                 )
                 leaves = structure.leaves(bins)
-                released = noise.released(leaves, *derived, structure.n_leaves)
-                values = leaf_values(*released, settings, noise.deviation)
+                released = noise.released(leaves, derived, structure.n_leaves)
+                values = leaf_values(released, settings, noise.deviation)
             else:
                 structure, values = greedy_tree(bins, cuts, columns, derived, settings, noise)
                 leaves = structure.leaves(bins)

@@ -198,7 +198,7 @@ def boost(
             sums(leaves, values * weights, n_leaves) + scale * random.standard_normal(n_leaves)
             for values, scale in zip((gradients, hessians), scales, strict=True)
         ]
-        values = settings.learning_rate * leaf_values(*released, settings)
+        values = settings.learning_rate * leaf_values(released[0], released[1], settings)
         scores += values[leaves]
         found.append(values)
     return found
