@@ -156,6 +156,9 @@ def _few() -> dict[str, tuple[Method, ...]]:
                 settings={"recipe": "dpboost", "delta": 0, "n_estimators": n_trees},
             ),
             "Maddock et al., random": _maddock(f"random, {plural}", None, **rate),
+            "Maddock et al., random with caution": _maddock(
+                f"random with caution, {plural}", None, **rate, caution=_CAUTION
+            ),
             "Maddock et al., chosen": _maddock(f"chosen, {plural}", None, **chosen),
             "Maddock et al., chosen with caution": _maddock(
                 f"chosen with caution, {plural}", None, **chosen, caution=_CAUTION

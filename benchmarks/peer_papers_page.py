@@ -106,7 +106,7 @@ def finding(page: PeerPapers) -> str:
         f"On Abalone at epsilon {epsilon:g}, where the first version of S-BDT states an R2 of "
         f"{claimed:g}, S-BDT written anew reaches {theirs:2}, and {exact:2} without any noise; "
         f"`best` reaches {own:2}. {_few_sentence(page)}"
-    )
+    ).strip()
 
 
 def _few_sentence(page: PeerPapers) -> str:

@@ -19,7 +19,8 @@ Left open or known to fail, and what is done here:
   rows of a node is not known.
 * A negative sum of Hessians counts as zero.
 * The paper has classes alone. For a regression, labels are scaled to [-1, 1], gradients of the
-  squared error are clipped to [-1, 1], and the Hessian of a row is 1.
+  squared error are clipped to 0.3, as S-BDT clips them, and the Hessian of a row is 1. Gradients
+  are released in units of their clip.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 #: Largest Hessian of a row: of the logistic loss, and of the squared error.
 _HESSIANS = {"binary": 0.25, "regression": 1.0}
+#: Largest gradient of a row, which is released as 1.
+_GRADIENTS = {"binary": 1.0, "regression": 0.3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,14 +90,14 @@ class Settings:
 
 
 def sensitivity(task: str) -> float:
-    """Return by how much a row changes a vector of sums, whose gradient is at most 1."""
+    """Return by how much a row changes a vector of sums, in units of the largest gradient."""
     return math.hypot(1.0, _HESSIANS[task])
 
 
 def derivatives(scores: np.ndarray, y: np.ndarray, task: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gradient and the Hessian of the loss of each row, within their bounds."""
+    """Return the gradient, as a part of the largest one, and the Hessian of each row."""
     if task == "regression":
-        return np.clip(scores - y, -1, 1), np.ones(len(y))
+        return np.clip((scores - y) / _GRADIENTS[task], -1, 1), np.ones(len(y))
     probability = scipy.special.expit(scores)
     return probability - y, probability * (1 - probability)
 
@@ -232,7 +235,8 @@ def boost(
             else:
                 structure, values = greedy_tree(bins, cuts, columns, derived, settings, noise)
                 leaves = structure.leaves(bins)
-            values = values / len(trees)
+            # Back from units of the largest gradient, and the mean of the batch.
+            values = values * _GRADIENTS[task] / len(trees)
             scores = scores + values[leaves]
             found.append((structure, values))
     return found

@@ -125,8 +125,8 @@ def interactions(n_columns: int) -> Problem:
         ),
         read=read,
         source="benchmarks/problems/generated.py",
-        made_by=f"{N_INTERACTIONS} rows of {n_columns} columns, of which two count together in half "
-        f"of the rows, seed {_SEED}",
+        made_by=f"{N_INTERACTIONS} rows of {n_columns} columns, two of which count together where "
+        f"a third one is large, seed {_SEED}",
     )
 
 
