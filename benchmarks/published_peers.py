@@ -188,7 +188,7 @@ PUBLISHED: tuple[Published, ...] = (
         value=0.796812,
         ours=_beside(1.0, "Maddock et al., chosen, 100 trees"),
         comparable="nearly: as above, with splits that are chosen by noisy histograms; how nodes "
-        "end early is not written anew",
+        "end early is not implemented here",
     ),
     Published(
         paper="Maddock et al. 2022",
