@@ -15,12 +15,12 @@ _NOTEBOOK = (
 )
 _TABLE_OF_S_BDT = (
     "no: 30,162 rows, without missing cells; without privacy its trees reach .9078 there, so the "
-    "table is a harder one; its settings are the best of a search on the same rows, which the "
-    "budget does not pay for"
+    "table is a harder one; its settings are the best of a search on the same rows, which no "
+    "budget is charged for"
 )
 _SEARCHED = (
     "nearly: the same table and delta, and other splits (its figure is the mean of 1,000 runs); "
-    "its settings are the best of a search on the same rows, which the budget does not pay for"
+    "its settings are the best of a search on the same rows, which no budget is charged for"
 )
 
 

@@ -1,4 +1,4 @@
-"""Boosted trees of Maddock et al., written anew from their paper: not the authors' package.
+"""Boosted trees of Maddock et al., implemented here from their paper: not the authors' package.
 
 Maddock, Cormode, Wang, Maple and Jha, "Federated Boosted Decision Trees with Differential
 Privacy", 2022 (arXiv 2210.02910).

@@ -1,4 +1,4 @@
-"""PrivaTree, written anew from its paper: not the authors' package.
+"""PrivaTree, implemented here from its paper: not the authors' package.
 
 Vos, Vos, Li, Erkin and Verwer, "Differentially-Private Decision Trees and Provable Robustness to
 Data Poisoning", 2023 (arXiv 2305.15394). Two classes.

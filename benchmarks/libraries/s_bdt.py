@@ -1,4 +1,4 @@
-"""S-BDT, written anew from its paper: not the authors' package.
+"""S-BDT, implemented here from its paper: not the authors' package.
 
 Peinemann, Kirschte, Stock, Cotrini and Mohammadi, "S-BDT: Distributed Differentially Private
 Boosted Decision Trees", 2024 (arXiv 2309.12041).

@@ -1,5 +1,4 @@
-"""The tree learners that are written anew: without noise they are plain trees, and their noise is
-that of their accounting."""
+"""Tree learners that are implemented from papers: plain trees without noise, exact noise with it."""
 
 from __future__ import annotations
 
