@@ -1,4 +1,4 @@
-"""Tree learners that are implemented from papers: plain trees without noise, exact noise with it."""
+"""Tree learners implemented from papers: plain trees without noise, exact noise with it."""
 
 from __future__ import annotations
 
