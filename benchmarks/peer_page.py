@@ -15,6 +15,10 @@ from benchmarks.summary import summarize, table
 from benchmarks.verdicts import NO, YES, compared_rows
 
 _MARK = "*"
+_IMPLEMENTED = (
+    "S-BDT, PrivaTree and the boosted trees of Maddock et al. are [implemented from their "
+    "papers](peer-papers.md) instead."
+)
 _OURS = ("best", "best, pure epsilon")
 
 
@@ -94,7 +98,9 @@ def _absent(releases: Mapping[str, str]) -> list[str]:
     lines = [
         f"* Not measured: {names[package]}: {said}" for package, said in sorted(releases.items())
     ]
-    return [*lines, ""] if lines else []
+    if not lines:
+        return []
+    return [*lines, "", _IMPLEMENTED, ""]
 
 
 def _counts(

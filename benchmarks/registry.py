@@ -34,6 +34,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.labels import LABELS
     from benchmarks.memory import MEMORY
     from benchmarks.missing_cells import MISSING_CELLS
+    from benchmarks.peer_papers import PEER_PAPERS
     from benchmarks.public_start import PUBLIC_START
     from benchmarks.quarters import QUARTERS_RUN
     from benchmarks.reproductions.papers import PAPER_RUNS
@@ -50,6 +51,7 @@ def runs() -> dict[str, Run]:
     found = [
         *map(as_run, EXPERIMENTS.values()),
         RIVALS,
+        PEER_PAPERS,
         SMALL_TABLES,
         FEW_ROWS,
         RULE_CLIFFS,

@@ -85,6 +85,9 @@ READINGS: tuple[Reading, ...] = (
         package="privatree",
         version="commit 2aff7a0",
         reasons=(
+            "The histogram of every column spends the budget of the whole node, although a row is "
+            "in a cell of each: the budget of the splits is exceeded by as many times as there "
+            "are columns.",
             "A node is a leaf as soon as all of its rows have one label or fewer than two are "
             "left, which is counted exactly.",
             "The exact number of rows divides the budget between splits and leaves.",

@@ -39,6 +39,9 @@ LIBRARIES = (
     "diffprivlib_models",
     "noisy_moments",
     "noisy_descent",
+    "s_bdt",
+    "privatree",
+    "maddock",
     "dpmm_synthesis",
     "constant",
 )

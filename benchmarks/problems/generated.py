@@ -97,6 +97,41 @@ def _read_delays(paths: Mapping[str, Path]) -> tuple[pd.DataFrame, np.ndarray]:
     return X, np.clip(np.rint(delay), -120.0, 2_000.0)
 
 
+def interactions(n_columns: int) -> Problem:
+    """Return two classes that two columns tell apart together, and neither of them alone.
+
+    Parameters
+    ----------
+    n_columns : int
+        Uniform columns in [0, 1], at least four. In the upper half of the third one, the class
+        follows the sign of the product of the first two less a half each; the fourth one counts a
+        little alone, and the others do not.
+    """
+
+    def read(paths: Mapping[str, Path]) -> tuple[pd.DataFrame, np.ndarray]:
+        random = np.random.default_rng(_SEED)
+        X = random.random((N_INTERACTIONS, n_columns))
+        score = 4 * np.sign((X[:, 0] - 0.5) * (X[:, 1] - 0.5)) * (X[:, 2] > 0.5) + X[:, 3] - 0.5
+        y = random.random(N_INTERACTIONS) < 1 / (1 + np.exp(-score))
+        names = [f"x{position}" for position in range(n_columns)]
+        return import_pandas().DataFrame(X, columns=names), y.astype(np.int64)
+
+    return Problem(
+        name=f"interactions_{n_columns}",
+        task="binary",
+        files=(),
+        dictionary=DataDictionary(
+            bounds={f"x{position}": (0.0, 1.0) for position in range(n_columns)}, classes=(0, 1)
+        ),
+        read=read,
+        source="benchmarks/problems/generated.py",
+        made_by=f"{N_INTERACTIONS} rows of {n_columns} columns, two of which count together where "
+        f"a third one is large, seed {_SEED}",
+    )
+
+
+#: Rows of `interactions`.
+N_INTERACTIONS = 40_000
 N_DELAYS = 180_000
 _CARRIERS = tuple(f"C{position}" for position in range(16))
 _AIRPORTS = tuple(f"A{position}" for position in range(200))
