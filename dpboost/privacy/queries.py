@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -50,6 +51,24 @@ class Query(SumQuery, Protocol):
 
     def bounds(self, neighbors: Neighbors) -> tuple[Sensitivity, ...]:
         """Return the sensitivities of the result, from public numbers."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QueryInUnits:
+    """A query whose result is counted in parts of a row, or of a bound, for finer noise.
+
+    Parameters
+    ----------
+    units : int
+        Units that a row, or a part of one, is worth.
+    """
+
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Value of one unit of the result."""
+        return 1 / self.units
 
 
 class CategoryCountQuery(Protocol):
@@ -207,6 +226,11 @@ class LocalRows:
         self._rows = carry_out(self._rows, command, given)
 
 
+def handle_of(rows: Any) -> RowHandle:
+    """Return the handle of rows of this process, in any state."""
+    return RowHandle(LocalRows(rows))
+
+
 def wrapped(store: RowStore, query: Query, neighbors: Neighbors) -> Sensitive:
     """Return the exact result of a trusted store as what the gate takes."""
     return Sensitive(store.exact(query), query.bounds(neighbors), unit=query.unit)
@@ -295,13 +319,7 @@ class Sensitive:
         )
 
     def noise_stddev(self, noise: Noise) -> float:
-        """Return the standard deviation of the noise on an entry of its release, in units.
-
-        Raises
-        ------
-        InvalidParameterError
-            As `bound`.
-        """
+        """Return the standard deviation of the noise on an entry of its release, in units."""
         return noise.noise_stddev(self.bound(noise.needs))
 
     def map(

@@ -29,7 +29,7 @@ from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Noise
-from dpboost.privacy.queries import RowHandle
+from dpboost.privacy.queries import QueryInUnits, RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -71,7 +71,7 @@ class HasTable(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FineCounts:
+class FineCounts(QueryInUnits):
     """Counts of rows in every fine cell of some features, without missing values.
 
     The cells are those of the kernel that bins the rows later.
@@ -80,8 +80,6 @@ class FineCounts:
     ----------
     fine : dict of int to AffineBins
         Cells of each feature, ``N_CELLS`` or fewer.
-    units : int
-        Units that a row is worth.
     together : int, default=1
         So many adjacent cells are counted as one, a power of two; a feature with no more cells
         than then remain keeps them. The first and the last cell of a feature, which hold what lies
@@ -90,13 +88,7 @@ class FineCounts:
 
     fine: Mapping[int, AffineBins]
     zero_as_missing: bool
-    units: int
     together: int = 1
-
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
