@@ -51,7 +51,6 @@ def climb(
         As in ``replay_pair``; takes features that are bits and the given labels.
     n_rows, n_features : int
         Shape of the table to start from, drawn at random.
-    neighbors : Neighbors
     goal : callable
         From an audit to the number to be raised.
     n_steps : int
@@ -60,10 +59,6 @@ def climb(
         Of the climb and of the fits.
     labels : tuple of float
         Labels to choose from.
-
-    Returns
-    -------
-    Climb
     """
     generator = np.random.default_rng(seed)
     X = generator.integers(0, 2, size=(n_rows + 1, n_features)).astype(np.float64)

@@ -90,10 +90,6 @@ def non_interference(
     every_size : bool, default=True
         Whether each kind of far table comes in each size.
 
-    Returns
-    -------
-    NonInterference
-
     Raises
     ------
     RuntimeError

@@ -111,7 +111,6 @@ def replay_pair(
     ----------
     fit : callable
         Trains on ``(X, y)`` and returns what leaves the process.
-    pair : Pair
     seed : int, optional
         Draw the first run from a seed, for reproducible audits.
     compare_visible : bool

@@ -76,7 +76,6 @@ class WorkerMessage:
         Number of the first order.
     orders : sequence of Order
         From that one to the last.
-    query : SumQuery or CategoryCountQuery
     remembered : bool
         Whether the query is itself an order, the next one.
     """

@@ -93,11 +93,6 @@ class LogisticLoss(NewtonLoss):
         Returns
         -------
         ndarray of shape (n_rows,), int64
-
-        Raises
-        ------
-        InvalidParameterError
-            If there is any other index.
         """
         labels = np.asarray(y)
         if not ((labels == 0) | (labels == 1)).all():

@@ -111,11 +111,6 @@ class SoftmaxLoss(NewtonLoss):
         Returns
         -------
         ndarray of shape (n_rows,), int64
-
-        Raises
-        ------
-        InvalidParameterError
-            If there is any other index.
         """
         labels = np.asarray(y)
         if not np.isin(labels, np.arange(self.n_outputs)).all():

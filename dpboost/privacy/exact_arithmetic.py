@@ -233,11 +233,6 @@ def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[Priva
     -------
     tuple of Fraction or inf
         A part of weight 0 is 0.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the weights are not of this form.
     """
     whole = Fraction(sum(weights))
     if whole <= 0 or min(weights) < 0:
@@ -277,11 +272,6 @@ def split_fit(total: PrivacyCost, learned: Sequence[str]) -> FitBudget:
     -------
     FitBudget
         Its parts add up to ``total``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a name occurs twice.
     """
     if len(set(learned)) < len(learned):
         raise refuse("learned", "split_fit", "a list of different names", learned)
@@ -328,11 +318,6 @@ def split_tree(total: PrivacyCost, depth: int, leaf_share: Fraction = LEAF_SHARE
     -------
     TreeBudget
         Its parts add up to ``total``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the share is not in (0, 1].
     """
     levels = check_integer("depth", "split_tree", depth, low=0)
     share = Fraction(leaf_share)

@@ -57,11 +57,6 @@ def signed(certificate: Mapping[str, Any], private: bytes, *, model: str) -> dic
     -------
     dict
         For ``json.dumps``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the bytes are not an Ed25519 private key.
     """
     try:
         key = serialization.load_pem_private_key(private, password=None)

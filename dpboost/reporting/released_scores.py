@@ -65,11 +65,6 @@ def listed_scores(
         Hash of the model of the certificate.
     budget : mapping or None
         Budget of the fit, as in the report.
-
-    Raises
-    ------
-    InvalidParameterError
-        If scores are of another model, or a file contains none.
     """
     found = []
     for each in given:

@@ -154,11 +154,6 @@ def release_label_range(
         Inside the bounds, ``low < high``; the bounds where noise hides the labels. None for
         bounds that are not looked into.
 
-    Raises
-    ------
-    BudgetExceededError
-        If the budget is not covered.
-
     Privacy
     -------
     Each release is a noisy histogram of labels over cells of a range that is public or comes from

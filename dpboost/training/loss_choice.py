@@ -71,11 +71,6 @@ def choose_loss(
     loss : Loss
     classes : tuple
         Public classes in their order, empty for a regression.
-
-    Raises
-    ------
-    InvalidParameterError
-        Where released classes do not suit the fit.
     """
     if request.task == "regression":
         return request.objective.loss(schema, label_spread=label_spread), ()

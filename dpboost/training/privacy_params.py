@@ -142,13 +142,7 @@ class PrivacyRequest:
         )
 
     def settled(self, accountant: Callable[[float, float], Accountant]) -> PrivacyRequest:
-        """Return the request once the recipe is known, whose accountant a claim needs.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the budget has no account for the recipe.
-        """
+        """Return the request once the recipe is known, whose accountant a claim needs."""
         return self if self.claim is None else replace(self, claim=self.claim.settled(accountant))
 
     def refuse_epsilon(self, owner: str, least: float, what: str) -> InvalidParameterError:

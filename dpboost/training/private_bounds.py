@@ -65,11 +65,6 @@ def release_bounds(
         Numbers outside are for the caller to clip. None when no cell passes: the rows or the
         budget are too few, and the caller falls back on a public transform of the whole line.
 
-    Raises
-    ------
-    BudgetExceededError
-        If the budget is not covered.
-
     Privacy
     -------
     Releases noisy counts of disjoint cells that do not depend on the table: a row moves one of
@@ -106,11 +101,6 @@ def release_magnitude(
     float or None
         Upper edge of the outermost cell that holds enough rows' largest absolute value; None when
         no cell passes.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the budget is not covered.
 
     Privacy
     -------

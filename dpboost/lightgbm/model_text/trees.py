@@ -39,11 +39,6 @@ def tree_blocks(ensemble: Ensemble) -> list[str]:
     -------
     list of str
         ASCII; for an ensemble without trees one leaf for each output.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a value or a category cannot be written, or a tree is malformed.
     """
     unit = ensemble.unit
     starts = [_start_units(start, unit) for start in ensemble.start]
