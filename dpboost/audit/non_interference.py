@@ -81,8 +81,6 @@ def non_interference(
     ----------
     call : callable
         Fits, evaluates or cross-validates once, and returns the result with its transcript.
-    n_rows : int
-        Of its table.
     given : dict, optional
         Arguments that a transcript does not hold, as ``replay`` takes them.
     outcomes : sequence of str

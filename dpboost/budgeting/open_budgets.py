@@ -84,8 +84,6 @@ def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: 
 
     Parameters
     ----------
-    what : str
-        Its name.
     budget, fraction : optional
         As given by the user.
     carrier : object, optional
@@ -264,11 +262,6 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
 
 def warn_of_search(estimator: Any) -> tuple[bool, bool]:
     """Warn if a clone is one of many that scikit-learn fits to the same rows.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator that is cloned.
 
     Returns
     -------

@@ -66,8 +66,6 @@ class Window:
         ----------
         X : table of shape (n_rows, n_features), or batches of one
             Batches are read an additional time.
-        key : bytes
-            Of the budget.
         call : str
             Name of the function, for messages.
 

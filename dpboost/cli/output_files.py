@@ -45,8 +45,6 @@ def save_picture(path: str, draw: Callable[[Any], object]) -> None:
     ----------
     path : str
         Output file; its extension sets the format.
-    draw : callable
-        Called with the axes.
     """
     try:
         from matplotlib.figure import Figure

@@ -53,8 +53,6 @@ class Spending(NamedTuple):
     ----------
     budget : Budget or None
         Loaded from a file; None if the command has a separate epsilon.
-    fraction : Fraction
-        Fraction of the budget.
     epsilon, delta : float or None
         Separate epsilon and delta of the command.
     rows_per_user : int or None

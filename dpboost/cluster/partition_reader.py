@@ -142,8 +142,6 @@ class Reader:
 
     Parameters
     ----------
-    schema : Schema
-        As the user declares it.
     task : {"regression", "classification"}
     key : bytes
         Of the hash.

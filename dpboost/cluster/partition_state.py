@@ -105,8 +105,6 @@ class Cell:
 
     Parameters
     ----------
-    rows : object
-        Their state.
     position : int
         Orders that were carried out.
 

@@ -144,10 +144,6 @@ def binned_table(like: Table, binner: Binner, bins: NDArray[np.uint8]) -> Table:
 
     Parameters
     ----------
-    like : Table
-        The table that was read.
-    binner : Binner
-        Public.
     bins : ndarray of shape (n_features, n_rows), uint8
     """
 

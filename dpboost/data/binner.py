@@ -429,8 +429,6 @@ def find_thresholds(
 
     Parameters
     ----------
-    maps : KernelMaps
-        The maps of all features.
     n_bins : ndarray of shape (n_features,), int32
         Their value bins.
     features : sequence of int

@@ -161,11 +161,6 @@ class Table:
     def column(self, feature: int) -> NDArray[np.float64]:
         """Return one column as LightGBM sees it: numbers, or codes of categories.
 
-        Parameters
-        ----------
-        feature : int
-            Position of the column.
-
         Returns
         -------
         ndarray of shape (n_rows,), float64

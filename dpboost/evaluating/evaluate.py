@@ -229,10 +229,6 @@ def release_figures(
         Its classes, or label bounds and level, are looked at; it predicts nothing here.
     gate : Gate
         To the rows that it has predicted.
-    groups : Groups
-        Of these rows.
-    names : sequence of str
-        Of the metrics.
     alike : int
         Rows that may be one and the same.
     """

@@ -96,8 +96,6 @@ class EarlierModel:
 
         Parameters
         ----------
-        schema : Schema
-            What the user declares.
         table : Table
             With the columns of the fit; only their names and kinds are looked at.
 

@@ -119,8 +119,6 @@ def release_fold_metrics(
         Released, one for each fold.
     rows : sequence of (X, y)
         Private, of each fold: a row is in one of them.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
     alike : int
         Rows that may be one and the same.
 

@@ -33,8 +33,6 @@ class ModelAtRound:
 
     Parameters
     ----------
-    model : estimator
-        Fitted.
     n_rounds : int
         From the first round of its Booster on.
     """

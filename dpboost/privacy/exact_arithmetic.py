@@ -224,8 +224,6 @@ def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[Priva
 
     Parameters
     ----------
-    total : Fraction or inf
-        The budget.
     weights : sequence of int or Fraction
         Not negative, with a positive sum.
 
@@ -263,8 +261,6 @@ def split_fit(total: PrivacyCost, learned: Sequence[str]) -> FitBudget:
 
     Parameters
     ----------
-    total : Fraction or inf
-        The budget of the fit.
     learned : sequence of str
         What public knowledge does not declare: a public list of different names.
 
@@ -307,8 +303,6 @@ def split_tree(total: PrivacyCost, depth: int, leaf_share: Fraction = LEAF_SHARE
 
     Parameters
     ----------
-    total : Fraction or inf
-        The tree's budget.
     depth : int
         Levels of splits; a tree of depth 0 gives everything to its leaf.
     leaf_share : Fraction, default=1/2

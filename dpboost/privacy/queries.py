@@ -87,10 +87,6 @@ def carry_out(rows: Any, command: str, given: Mapping[str, Any]) -> Any:
 
     Parameters
     ----------
-    rows : object
-        The state of rows.
-    command : str
-        Name of the method.
     given : mapping of str
         Its arguments: released splits and leaves, the next round.
 
@@ -155,8 +151,6 @@ class RowHandle:
 
         Parameters
         ----------
-        command : str
-            Name of the method.
         **given
             Arguments: public and released values, and secret random assignments.
         """

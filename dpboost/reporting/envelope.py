@@ -50,8 +50,6 @@ def signed(certificate: Mapping[str, Any], private: bytes, *, model: str) -> dic
         With the hash of the model.
     private : bytes
         Private key in PEM, as `new_key` returns it.
-    model : str
-        Name of the model file.
 
     Returns
     -------

@@ -58,8 +58,6 @@ class RawRows:
         ``read_again(schema)`` reads the table with other lists of categories.
     first_row : int, default=0
         Number of the first row among the rows of all row stores.
-    threads : Threads, optional
-        Threads of the kernels; one by default.
     """
 
     table: Table
@@ -220,8 +218,6 @@ class EncodedRows:
         Class of each row; zeros in a regression.
     first_row : int, default=0
         Number of the first row among the rows of all row stores.
-    threads : Threads, optional
-        Threads of the kernels; one by default.
     """
 
     table: Table | None
@@ -303,8 +299,6 @@ class RowCount:
 
     Parameters
     ----------
-    weighting : Weighting, optional
-        A row counts as its weight, in units of the largest one.
     others : bool, default=False
         Whether the rows that take no part are counted as well, at the end.
     """
@@ -351,13 +345,7 @@ class PresentRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassSizes:
-    """Number of rows of each class, or sums of their weights, and of rows without a class.
-
-    Parameters
-    ----------
-    weighting : Weighting, optional
-        A row counts as its weight, in units of the largest one.
-    """
+    """Number of rows of each class, or sums of their weights, and of rows without a class."""
 
     n_classes: int
     weighting: Weighting | None = None

@@ -152,8 +152,6 @@ def release_quantile(
         In (0, 1).
     grid : ndarray of shape (2**k,), float64
         Public, in rising order.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
 
     Returns
     -------

@@ -221,8 +221,6 @@ def release_bins(
         Bins of a feature, 2 to 255.
     n_rows : float
         Released number of rows.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
 
     Returns
     -------
@@ -305,8 +303,6 @@ class _Counts(NamedTuple):
         By feature, as `FineCounts.read` returns them.
     ends : dict of int to (float, float)
         In the first and the last cell alone.
-    noise_stddev : float
-        Of a count.
     together : int
         Adjacent cells that were counted as one.
     """
@@ -495,8 +491,6 @@ def merge_cells(
     ----------
     noisy : ndarray of shape (n_features, n_counted)
         Released counts, each of ``n_cells / n_counted`` adjacent cells.
-    noise_stddev : float
-        Standard deviation of their noise.
     n_rows : float
         Released number of rows.
     n_bins : int
@@ -532,8 +526,6 @@ def denoise(noisy: NDArray[np.float64], noise_stddev: float) -> NDArray[np.float
     ----------
     noisy : ndarray of shape (n_features, 2**k)
         Released counts.
-    noise_stddev : float
-        Standard deviation of their noise.
 
     Returns
     -------

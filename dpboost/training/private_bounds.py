@@ -53,10 +53,6 @@ def release_bounds(
         Of rows with columns and labels. NaN is missing.
     column : int or None
         The private column; None for the labels.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
-    label : str
-        Kind of release, for the report.
 
     Returns
     -------

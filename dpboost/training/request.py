@@ -198,12 +198,6 @@ class FitRequest:
         Kind of the labels; the objective says which loss.
     given : mapping
         Parameters of the recipe that the user has set.
-    privacy : PrivacyRequest
-        The guarantee asked for.
-    objective : Objective
-        What to learn.
-    weights : Weights
-        How rows and classes count.
     continuation : Continuation
         Where scores begin, if not at a released start value.
     public_seed : int

@@ -143,8 +143,6 @@ def split_gains(trees: Sequence[Tree], nodes: Nodes) -> NDArray[np.float64]:
     ----------
     trees : sequence of Tree
         Released trees, at least one.
-    nodes : Nodes
-        Their layout.
 
     Returns
     -------
@@ -190,8 +188,6 @@ def leaf_counts(ensemble: Ensemble, trees: Sequence[Tree], nodes: Nodes) -> NDAr
         With the public bins, and the released number of rows where there is one.
     trees : sequence of Tree
         Released trees, at least one.
-    nodes : Nodes
-        Their layout.
 
     Returns
     -------
