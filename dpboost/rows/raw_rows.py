@@ -237,7 +237,10 @@ class EncodedRows:
     def bins(self, binner: Binner) -> BinnedRows:
         """Return the bins of the table."""
         assert self.table is not None
-        return binner.transform(self.table, self.threads.now())
+        n_threads = self.threads.now()
+        if isinstance(self.table, BatchedTable):
+            return self.table.bins(binner, n_threads)
+        return binner.transform(self.table, n_threads)
 
     def into_rounds(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BoostingState:
         """Return the rows as boosting has them: in bins, with scores at their start.
