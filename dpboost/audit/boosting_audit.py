@@ -70,10 +70,6 @@ def replay_witness(
         Name in ``ALGORITHMS``.
     seed : int, optional
         Draw from a seed.
-
-    Returns
-    -------
-    tuple of PairAudit
     """
     return replay_both(estimator_fit(estimator_of(recipe, witness, epsilon)), witness, seed=seed)
 

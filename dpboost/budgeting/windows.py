@@ -42,7 +42,6 @@ class Window:
 
     Parameters
     ----------
-    budget : Budget
     of_rows : array-like, optional
         Private: the period of each row.
     """

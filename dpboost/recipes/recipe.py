@@ -232,12 +232,7 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_given(given: Given, owner: str) -> None:
-    """Raise for a name that no recipe has, or a value outside its domain.
-
-    Parameters
-    ----------
-    given : mapping
-    """
+    """Raise for a name that no recipe has, or a value outside its domain."""
     for name, value in given.items():
         if name not in DOMAINS:
             raise refuse("hyper", owner, "parameters of recipes by name", dict(given))

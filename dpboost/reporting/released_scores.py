@@ -23,7 +23,6 @@ def scores_record(evaluation: Any, model_sha256: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    evaluation : Evaluation
     model_sha256 : str
         Hash of the evaluated model text.
     """
