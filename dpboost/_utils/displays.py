@@ -73,11 +73,6 @@ def data_frame(owner: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -
     ----------
     owner : str
         Class whose ``to_frame`` is called.
-
-    Raises
-    ------
-    ImportError
-        If pandas is not installed.
     """
     try:
         import pandas as pd
@@ -98,13 +93,6 @@ def new_axes(what: str, ax: Any = None, **options: Any) -> Any:
     ax : matplotlib.axes.Axes, optional
     **options
         Of ``pyplot.subplots``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If they are no axes.
-    ImportError
-        If matplotlib is not installed.
     """
     if ax is not None:
         if not hasattr(ax, "get_figure"):
@@ -114,13 +102,7 @@ def new_axes(what: str, ax: Any = None, **options: Any) -> Any:
 
 
 def pyplot(what: str) -> Any:
-    """Return matplotlib's pyplot.
-
-    Raises
-    ------
-    ImportError
-        Where it is not installed.
-    """
+    """Return matplotlib's pyplot."""
     try:
         from matplotlib import pyplot as found
     except ImportError as error:

@@ -20,11 +20,6 @@ def name_of(module: ModuleType, name: str) -> Any:
     object
         Ours where this package has the name, so that nothing trains without privacy by an import
         that was changed; else LightGBM's own.
-
-    Raises
-    ------
-    AttributeError
-        If neither has it.
     """
     theirs = getattr(module, name)
     if name.startswith("__"):

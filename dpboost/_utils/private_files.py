@@ -139,13 +139,7 @@ def open_private(path: str | os.PathLike[str], new: bool = False) -> int:
 
 
 def is_private(path: str | os.PathLike[str]) -> bool:
-    """Return whether no one but the owner of a file (and who administers the machine) may use it.
-
-    Raises
-    ------
-    OSError
-        If the system does not say.
-    """
+    """Return whether only the owner of a file, and who administers the machine, may use it."""
     return _is_private(os.fspath(path))
 
 

@@ -31,8 +31,6 @@ def round_progress(
 
     Parameters
     ----------
-    n_rounds : int
-        Public number of rounds.
     show : bool
         False for silence. Otherwise a line appears on a terminal, or in a notebook, after two
         seconds, and is wiped at the end.

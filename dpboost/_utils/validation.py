@@ -1,4 +1,4 @@
-"""The error type for invalid input, shared checks, and markers of LightGBM's defaults.
+"""The error type for invalid input, shared checks, and the arguments of constructors.
 
 ``get_params`` returns the same defaults as LightGBM's estimators, so that code that uses these
 numbers works. A recipe chooses the value of a parameter that was not given, so a default differs
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -31,6 +31,13 @@ class RefusedError(InvalidParameterError):
 
     The message names an alternative.
     """
+
+
+def keep_arguments(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Store what a constructor takes, its ``locals()``, under the same names, unchanged."""
+    for name, value in given.items():
+        if name not in ("self", "__class__", "kwargs"):
+            setattr(estimator, name, value)
 
 
 def refuse(name: str, owner: str, must: str, got: Any) -> InvalidParameterError:

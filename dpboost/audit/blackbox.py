@@ -40,7 +40,6 @@ class EpsilonEstimate:
         The same for Gaussian differential privacy; a bound of its own event.
     delta : float
         Delta for which ``epsilon`` holds.
-    confidence : float
     n_runs : int
         Fits on each of the two tables.
     event : str
@@ -175,15 +174,6 @@ def estimate_epsilon(
         ``statistic(estimator)`` returns numbers; by default predictions of some rows of ``X``,
         the differing one first, as probabilities where there are any. An event is a threshold
         on one of them; the event of ``mu`` may also be one on a weighted sum of all.
-
-    Returns
-    -------
-    EpsilonEstimate
-
-    Raises
-    ------
-    InvalidParameterError
-        For parameters outside their domains.
 
     Notes
     -----

@@ -68,14 +68,8 @@ def replay_witness(
     ----------
     recipe : str
         Name in ``ALGORITHMS``.
-    witness : Witness
-    epsilon : float, default=1
     seed : int, optional
         Draw from a seed.
-
-    Returns
-    -------
-    tuple of PairAudit
     """
     return replay_both(estimator_fit(estimator_of(recipe, witness, epsilon)), witness, seed=seed)
 
@@ -101,8 +95,6 @@ def replay_recipe(
 
     Parameters
     ----------
-    recipe : str
-    epsilon : float, default=1
     seed : int, optional
         Draw from a seed.
     delta : float, optional
@@ -110,10 +102,6 @@ def replay_recipe(
         classes, which needs some.
     chosen : sequence of Witness, optional
         The whole bank by default.
-
-    Returns
-    -------
-    RecipeAudit
     """
     everyone = list(bank()) if chosen is None else list(chosen)
     cases: list[Case] = []
@@ -196,17 +184,10 @@ def black_box(
 
     Parameters
     ----------
-    recipe : str
     setting : dict
         ``ONE_TREE``, ``ENSEMBLE`` or other parameters of the estimator.
-    epsilon : float, default=1
-    delta : float, default=1e-6
     n_runs : int
         Fits on each of the two tables.
-
-    Returns
-    -------
-    BoxAudit
     """
     released_start = ALGORITHMS.find(recipe, "audit").start_share is not None
     n_rows = N_BALANCED if released_start else 2

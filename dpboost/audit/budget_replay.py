@@ -60,7 +60,6 @@ def replay_budget(
     ----------
     run : callable
         Opens one budget, and fits and evaluates on ``(X, y)`` under it.
-    pair : Pair
     seed : int, optional
         Draw the first run from a seed.
     group : int, default=1
@@ -68,10 +67,6 @@ def replay_budget(
         Each release may cost as much as that many rows, and all of them what was recorded.
     compare_visible : bool
         Whether what ``run`` returns must be the same for both tables.
-
-    Returns
-    -------
-    BudgetAudit
 
     Raises
     ------

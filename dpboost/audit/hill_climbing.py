@@ -23,6 +23,10 @@ class Climb:
     heights: tuple[float, ...]
 
 
+#: Labels to choose from.
+LABELS = (-1.0, -0.5, 0.0, 0.5, 1.0)
+
+
 def largest_part(label: str) -> Callable[[PairAudit], float]:
     """Return the goal "part of the charge that releases of this label reach"."""
 
@@ -41,40 +45,32 @@ def climb(
     goal: Callable[[PairAudit], float],
     n_steps: int,
     seed: int,
-    labels: tuple[float, ...] = (-1.0, -0.5, 0.0, 0.5, 1.0),
 ) -> Climb:
     """Change one cell, one label or the number of equal rows, and keep what raises the goal.
 
     Parameters
     ----------
     fit : callable
-        As in ``replay_pair``; takes features that are bits and the given labels.
+        As in ``replay_pair``; takes features that are bits, and ``LABELS``.
     n_rows, n_features : int
         Shape of the table to start from, drawn at random.
-    neighbors : Neighbors
     goal : callable
         From an audit to the number to be raised.
     n_steps : int
         Changes tried. Any violation ends the climb.
     seed : int
         Of the climb and of the fits.
-    labels : tuple of float
-        Labels to choose from.
-
-    Returns
-    -------
-    Climb
     """
     generator = np.random.default_rng(seed)
     X = generator.integers(0, 2, size=(n_rows + 1, n_features)).astype(np.float64)
-    y = generator.choice(labels, size=n_rows + 1)
+    y = generator.choice(LABELS, size=n_rows + 1)
     best, audit = _audited(fit, X, y, neighbors, seed)
     height = goal(audit)
     heights = [height]
     for _ in range(n_steps):
         if audit.violations:
             break
-        trial_X, trial_y = _changed(X, y, labels, generator)
+        trial_X, trial_y = _changed(X, y, generator)
         pair, trial = _audited(fit, trial_X, trial_y, neighbors, seed)
         if trial.violations or goal(trial) >= height:
             X, y, best, audit, height = trial_X, trial_y, pair, trial, goal(trial)
@@ -91,14 +87,14 @@ def _audited(
 
 
 def _changed(
-    X: NDArray[Any], y: NDArray[Any], labels: tuple[float, ...], generator: np.random.Generator
+    X: NDArray[Any], y: NDArray[Any], generator: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a copy with a cell or a label changed, or the shared rows doubled or halved."""
     X, y = X.copy(), y.copy()
     kind = generator.integers(4)
     row = generator.integers(len(y))
     if kind == 0:
-        y[row] = generator.choice(labels)
+        y[row] = generator.choice(LABELS)
     elif kind == 1 and 2 < len(y) < 2000:
         keep = np.arange(len(y) - 1)
         keep = np.concatenate([keep, keep]) if generator.integers(2) else keep[::2]

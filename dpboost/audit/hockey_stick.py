@@ -38,7 +38,6 @@ def hockey_stick(losses: Sequence[float], epsilon: float, error: float = 1e-6) -
     ----------
     losses : sequence of float
         Total losses of independent runs, as from ``PairAudit.loss``.
-    epsilon : float
     error : float, default=1e-6
         Permitted probability that a bound is wrong.
 

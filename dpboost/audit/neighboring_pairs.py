@@ -72,12 +72,6 @@ def pair_of(
         That other row; the same row with the negative or the other label by default.
     first : bool
         Whether the row stands before the shared ones.
-    steering : Steering, optional
-    coin : float, optional
-
-    Returns
-    -------
-    Pair
     """
     position = 0 if first else len(y)
     with_row = _inserted(X, row, position), np.insert(y, position, label)

@@ -38,7 +38,7 @@ from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.model_selection.secret_folds import deal_folds
 from dpboost.privacy.exact_arithmetic import PrivacyCost, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
@@ -197,10 +197,10 @@ def in_one_place(
         earlier = terms.continued
         scores = None if earlier is None else np.atleast_2d(earlier.predict(X))
         extras = RowExtras(init_scores=scores)
-        source = RowHandle(LocalRows(RawRows(table=table, labels=labels, extras=extras)))
+        source = handle_of(RawRows(table=table, labels=labels, extras=extras))
         return train_agreed(source, terms, ledger).ensemble
     judged = OwnRows(X, labels, terms).judged(terms, folds)
-    return _figures(evaluate_agreed(RowHandle(LocalRows(judged)), terms, ledger))
+    return _figures(evaluate_agreed(handle_of(judged), terms, ledger))
 
 
 def ledger_of(terms: Agreement) -> Ledger:

@@ -81,18 +81,12 @@ def non_interference(
     ----------
     call : callable
         Fits, evaluates or cross-validates once, and returns the result with its transcript.
-    n_rows : int
-        Of its table.
     given : dict, optional
         Arguments that a transcript does not hold, as ``replay`` takes them.
     outcomes : sequence of str
         Among ``OUTCOMES``.
     every_size : bool, default=True
         Whether each kind of far table comes in each size.
-
-    Returns
-    -------
-    NonInterference
 
     Raises
     ------

@@ -41,7 +41,6 @@ class OutsidePair:
 
     Parameters
     ----------
-    name : str
     X : ndarray of shape (n_rows, 1)
         In [0, 1].
     y : ndarray of shape (n_rows,)
@@ -65,13 +64,10 @@ class OutsideAudit:
 
     Parameters
     ----------
-    pair : str
-    estimate : EpsilonEstimate
     claimed : float
         Epsilon.
     refuted : bool
         Whether the claim cannot be true.
-    seconds : float
     """
 
     pair: str
@@ -153,11 +149,6 @@ def audit_estimator(
     tuple of OutsideAudit
         One for each pair. A claim that none refutes is not thereby true.
 
-    Raises
-    ------
-    InvalidParameterError
-        For parameters outside their domains.
-
     Examples
     --------
     >>> import numpy as np
@@ -230,11 +221,6 @@ def replay_estimator(
         ``violations`` is empty if no release revealed more than its charge; ``reached`` says
         what part of its charge each kind of release came to, and ``skipped`` on which witnesses
         nothing was fitted, and why.
-
-    Raises
-    ------
-    InvalidParameterError
-        For an unknown task.
     """
     check_choice("task", "replay_estimator", task, TASKS)
     cases: list[Case] = []

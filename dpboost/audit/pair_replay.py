@@ -78,8 +78,6 @@ class PairAudit:
     capacity : float
         What the budget allows them to sum up to; of several ledgers as in cross-validation, where
         a row is in all folds' fits but one.
-    epsilon : float
-        Epsilon asked for.
     error : str
         What both fits raised; empty if they came to their end. The entries before it count.
     violations : tuple of Violation
@@ -111,7 +109,6 @@ def replay_pair(
     ----------
     fit : callable
         Trains on ``(X, y)`` and returns what leaves the process.
-    pair : Pair
     seed : int, optional
         Draw the first run from a seed, for reproducible audits.
     compare_visible : bool

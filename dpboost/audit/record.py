@@ -38,11 +38,6 @@ def read(text: str, date: str) -> dict[str, Any]:
     """Return the record of a run: what the command has printed, on some day.
 
     The build is None if the run does not say it.
-
-    Raises
-    ------
-    ValueError
-        If the text is no output of the command.
     """
     lines = text.splitlines()
     head = re.match(r"dpboost (\S+),", lines[0] if lines else "")

@@ -118,8 +118,6 @@ def estimator_fit(
         Returns a new estimator.
     probe : table, optional
         Public rows to predict; without them model text, report and pickle are compared.
-    before : callable, optional
-        Called before each fit.
 
     Returns
     -------

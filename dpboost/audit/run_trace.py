@@ -81,8 +81,6 @@ class KernelCall:
         The private values or scores.
     integers : tuple of int
         The other arguments: the scale of the noise as it was handed over.
-    outcome : ndarray
-        What was drawn, or forced.
     alignment : Alignment or None
         In a replay, which entries of the recorded call these are; None if they are the same.
     keys : tuple

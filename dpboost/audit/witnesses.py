@@ -59,10 +59,7 @@ class Witness:
 
     Parameters
     ----------
-    name : str
     task : {"regression", "binary"}
-    neighbors : Neighbors
-    pair : Pair
     settings : dict
         Parameters of the estimator, beyond recipe and epsilon.
     aims_at : tuple of (str, int)
@@ -95,7 +92,6 @@ def witnesses(task: str, neighbors: Neighbors) -> Iterator[Witness]:
     Parameters
     ----------
     task : {"regression", "binary"}
-    neighbors : Neighbors
 
     Yields
     ------

@@ -262,13 +262,7 @@ class BudgetRecords:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> tuple[BudgetRecords, dict[str, Any]]:
-        """Open the records in a file, and return them with the terms of the budget.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the file does not exist, cannot be read, or is not a budget file.
-        """
+        """Open the records in a file, and return them with the terms of the budget."""
         records = cls()
         records.path = _absolute(path, "Budget.load")
         with _opened(records.path, "path", "Budget.load") as database:

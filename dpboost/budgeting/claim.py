@@ -124,11 +124,6 @@ class Claim:
         ----------
         accountant : callable
             ``accountant(epsilon, delta)`` of the recipe.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the budget has no such account.
         """
         budget = self.budget
         inner = accountant(float(budget.epsilon - budget.pure_epsilon), float(budget.delta))

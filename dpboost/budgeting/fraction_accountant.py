@@ -25,8 +25,6 @@ class FractionAccountant(DerivedAccountant):
         Accountant of the whole account.
     allowance : PrivacyCost
         Maximum amount for the fit.
-    fraction : Fraction
-        Fraction of the account.
     account_epsilon : Epsilon
         Epsilon of the account.
     least_delta : Fraction

@@ -84,16 +84,10 @@ def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: 
 
     Parameters
     ----------
-    what : str
-        Its name.
     budget, fraction : optional
         As given by the user.
     carrier : object, optional
         As of `is_open`.
-
-    Raises
-    ------
-    InvalidParameterError
     """
     if budget is None and fraction is None and not is_open(carrier):
         return
@@ -106,13 +100,7 @@ def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: 
 
 
 def here(budget: Budget) -> Budget:
-    """Return the budget to charge in this process: itself, or its file in a forked process.
-
-    Raises
-    ------
-    InvalidParameterError
-        In a forked process, if the budget has no file or the file differs.
-    """
+    """Return the budget to charge in this process: itself, or its file in a forked process."""
     mark = None if budget.of_this_process else budget.mark
     if mark is None or mark.path is None:
         budget.check_process()
@@ -274,11 +262,6 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
 
 def warn_of_search(estimator: Any) -> tuple[bool, bool]:
     """Warn if a clone is one of many that scikit-learn fits to the same rows.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator that is cloned.
 
     Returns
     -------

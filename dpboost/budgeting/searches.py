@@ -66,11 +66,6 @@ class Search:
 def running_search(estimator: Any) -> tuple[Search | None, bool]:
     """Return the search that makes a clone, and whether it counts the fit of this clone.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator that is cloned.
-
     Returns
     -------
     search : Search or None

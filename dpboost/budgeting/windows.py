@@ -42,7 +42,6 @@ class Window:
 
     Parameters
     ----------
-    budget : Budget
     of_rows : array-like, optional
         Private: the period of each row.
     """
@@ -66,8 +65,6 @@ class Window:
         ----------
         X : table of shape (n_rows, n_features), or batches of one
             Batches are read an additional time.
-        key : bytes
-            Of the budget.
         call : str
             Name of the function, for messages.
 

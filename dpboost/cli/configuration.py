@@ -23,11 +23,6 @@ def read_configuration(
         Required and optional names.
     paths : sequence of str
         Names of values that are paths, relative to the folder of the file.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the file is not one JSON object, or a name is missing or unknown.
     """
     try:
         found = parse_json(Path(path).read_text("utf-8"))

@@ -21,11 +21,6 @@ def rows_of(booster: Any, table: Any, path: str) -> Any:
     Returns
     -------
     DataFrame
-
-    Raises
-    ------
-    InvalidParameterError
-        If the table lacks a column of the model.
     """
     known = {str(name).replace(" ", "_"): name for name in table.columns}
     names = booster.feature_name()

@@ -18,12 +18,6 @@ def check_outputs(*paths: str | None, keep: str | None = None) -> None:
         ``None`` is no file.
     keep : str, optional
         Another output file, which must not exist yet.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a folder does not exist or is not writable, if a path is a folder, or if ``keep``
-        already exists.
     """
     if keep is not None and os.path.isfile(keep):
         raise InvalidParameterError(
@@ -51,15 +45,6 @@ def save_picture(path: str, draw: Callable[[Any], object]) -> None:
     ----------
     path : str
         Output file; its extension sets the format.
-    draw : callable
-        Called with the axes.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    InvalidParameterError
-        If matplotlib does not support the format.
     """
     try:
         from matplotlib.figure import Figure

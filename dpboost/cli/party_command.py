@@ -124,13 +124,7 @@ def new_identity(path: str) -> str:
 
 
 def party_of(settings: dict[str, Any]) -> Party:
-    """Return the party of a configuration, with its rows.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the file lacks columns of the agreement.
-    """
+    """Return the party of a configuration, with its rows."""
     agreement = Agreement.from_json(Path(settings["agreement"]).read_text("utf-8"))
     schema = agreement.declared
     lists, _, learned = schema.kinds()

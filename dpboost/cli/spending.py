@@ -53,8 +53,6 @@ class Spending(NamedTuple):
     ----------
     budget : Budget or None
         Loaded from a file; None if the command has a separate epsilon.
-    fraction : Fraction
-        Fraction of the budget.
     epsilon, delta : float or None
         Separate epsilon and delta of the command.
     rows_per_user : int or None
@@ -80,11 +78,6 @@ class Spending(NamedTuple):
         ----------
         table : DataFrame
             Table as read from the file.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the table lacks the column of periods, or the budget has no periods.
         """
         if self.budget is None or not self.periods:
             return self.budget
@@ -122,13 +115,7 @@ class Spending(NamedTuple):
 
 
 def spending_of(options: argparse.Namespace) -> Spending:
-    """Return the budget of a command.
-
-    Raises
-    ------
-    InvalidParameterError
-        If both or neither of epsilon and budget are given, or options of a budget are missing.
-    """
+    """Return the budget of a command."""
     users = options.rows_per_user
     if (options.epsilon is None) == (options.budget is None):
         raise InvalidParameterError(

@@ -53,11 +53,6 @@ def read_file(path: str, numeric: Iterable[str] = ()) -> Any:
     Returns
     -------
     DataFrame
-
-    Raises
-    ------
-    InvalidParameterError
-        If the file cannot be read as a table.
     """
     library = pandas()
     try:
@@ -157,11 +152,6 @@ def task_of(
         File of the table; other mismatches are then reported as well.
     assume_types : bool
         As of `Declaration.rows`.
-
-    Raises
-    ------
-    InvalidParameterError
-        If neither the command nor the schema sets the task.
     """
     schema = declared.schema
     if given is not None:

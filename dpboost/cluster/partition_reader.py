@@ -142,8 +142,6 @@ class Reader:
 
     Parameters
     ----------
-    schema : Schema
-        As the user declares it.
     task : {"regression", "classification"}
     key : bytes
         Of the hash.
@@ -166,13 +164,7 @@ class Reader:
     # A numpy warning about an odd cell would tell that there is one.
     @np.errstate(all="ignore")
     def look(self, part: Part) -> PartFacts:
-        """Check a partition and return what the client has to know.
-
-        Raises
-        ------
-        InvalidParameterError
-            If X is not a table of numbers or declared categories, or labels are unusable.
-        """
+        """Check a partition and return what the client has to know."""
         found = self.fingerprint(part)
         X = unpack(part.X)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)

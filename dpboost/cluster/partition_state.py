@@ -76,7 +76,6 @@ class WorkerMessage:
         Number of the first order.
     orders : sequence of Order
         From that one to the last.
-    query : SumQuery or CategoryCountQuery
     remembered : bool
         Whether the query is itself an order, the next one.
     """
@@ -106,8 +105,6 @@ class Cell:
 
     Parameters
     ----------
-    rows : object
-        Their state.
     position : int
         Orders that were carried out.
 

@@ -48,7 +48,6 @@ class Question:
 
     Parameters
     ----------
-    query : SumQuery or CategoryCountQuery
     release : int
         Its number among all that are asked in the fit.
     orders : list of Order

@@ -167,8 +167,6 @@ class _Source:
 
     Parameters
     ----------
-    text : str
-        Its text.
     ensemble : Ensemble or None
         What one fit has released, where this is the whole model.
     """

@@ -66,11 +66,6 @@ def cells_of(
         Numbers; of categories their codes, or categorical columns of a DataFrame.
     lists : sequence of sequence
         Categories of each categorical column of a DataFrame, as the model text has them.
-
-    Raises
-    ------
-    InvalidParameterError
-        For rows that are not a table of numbers or known categories with the model's columns.
     """
     n_features = len(function.n_bins)
     columns = _columns(rows, lists, owner)

@@ -96,11 +96,6 @@ class ReleasedFunction:
         """Return the function of a model text that has been checked.
 
         Where rows are is estimated from the counts of its leaves.
-
-        Raises
-        ------
-        InvalidParameterError
-            For a text whose trees cannot be carried over cells.
         """
         forest = read_trees(text)
         start = text.index("\nTree=0\n")

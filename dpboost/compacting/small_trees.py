@@ -46,8 +46,6 @@ class SmallTrees:
     ----------
     booster : lightgbm.Booster
         Over the codes of cells of some features.
-    features : ndarray of int
-        Which ones.
     ranks : dict of int to ndarray of shape (n_bins + 1,)
         Of a feature of categories the code of each cell, other categories last.
     """

@@ -50,11 +50,6 @@ def split(collection: Any, name: str) -> list[Delayed]:
     collection : Dask array, DataFrame or Series, or Pieces
     name : str
         Of the argument, for messages.
-
-    Raises
-    ------
-    InvalidParameterError
-        For what is no collection of rows, and for columns in several chunks.
     """
     if isinstance(collection, Pieces):
         return collection.pieces
@@ -80,13 +75,7 @@ def split(collection: Any, name: str) -> list[Delayed]:
 def join(
     X: Any, y: Any, weight: Any, init_score: Any, user_ids: Any
 ) -> tuple[list[Delayed], list[Delayed]]:
-    """Return partitions of rows with all that belongs to them, and the same without the tables.
-
-    Raises
-    ------
-    InvalidParameterError
-        For other numbers of partitions.
-    """
+    """Return partitions of rows with all that belongs to them, and the same without the tables."""
     columns = {
         "X": X,
         "y": y,

@@ -31,11 +31,6 @@ def predict_collection(predict: Callable[[Any], Any], X: Any) -> Any:
     dask.array.Array, or list of them
         Computed when it is asked for. What is sparse stays so; a list comes of each partition.
 
-    Raises
-    ------
-    InvalidParameterError
-        For rows that are no collection.
-
     Privacy
     -------
     A map of each row by a released model.

@@ -98,6 +98,20 @@ class BatchedTable(Table):
         """Return the largest absolute value of every row, as `Table.largest` does."""
         return np.concatenate([part.largest(features) for part in self.parts()])
 
+    def bins(self, binner: Binner, n_threads: int) -> NDArray[np.uint8]:
+        """Return the bins of all rows, of shape (n_features, n_rows)."""
+        out = np.empty((self.n_features, self.n_rows), dtype=np.uint8)
+        first_row = 0
+        for part in self.parts():
+            last_row = first_row + part.n_rows
+            if last_row > self.n_rows:
+                raise _other_length()
+            out[:, first_row:last_row] = dense_matrix(binner.transform(part, n_threads))
+            first_row = last_row
+        if first_row != self.n_rows:
+            raise _other_length()
+        return out
+
     def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Go through the batches, as `Table.pieces` does."""
         first_row = 0
@@ -105,6 +119,12 @@ class BatchedTable(Table):
             for row, feature, values in part.pieces():
                 yield first_row + row, feature, values
             first_row += part.n_rows
+
+
+def _other_length() -> InvalidParameterError:
+    return InvalidParameterError(
+        "The batches of X do not have the number of rows that len(X) states: make both agree."
+    )
 
 
 def bin_while_reading(
@@ -144,10 +164,6 @@ def binned_table(like: Table, binner: Binner, bins: NDArray[np.uint8]) -> Table:
 
     Parameters
     ----------
-    like : Table
-        The table that was read.
-    binner : Binner
-        Public.
     bins : ndarray of shape (n_features, n_rows), uint8
     """
 

@@ -223,7 +223,7 @@ class Binner:
         Parameters
         ----------
         table : Table
-            Private rows with the same columns.
+            Private rows in memory, with the same columns.
         n_threads : int
             The result is the same for any number.
 
@@ -237,8 +237,8 @@ class Binner:
         Raises
         ------
         InvalidParameterError
-            For another number of columns, other lists of categories, parts that hold more or
-            fewer rows than the table, and rows of which other bins were kept.
+            For another number of columns, other lists of categories, and rows of which other
+            bins were kept.
 
         Privacy
         -------
@@ -250,32 +250,16 @@ class Binner:
         if table.stored is not None:
             return self._transform_stored(table.stored, n_threads)
         out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)
-        first_row = 0
-        for part in table.parts():
-            if part.n_rows > table.n_rows - first_row:
-                raise _other_length()
-            self._bin_part(part, out, first_row, n_threads)
-            first_row += part.n_rows
-        if first_row != table.n_rows:
-            raise _other_length()
-        return out
-
-    def _bin_part(
-        self, part: Table, out: NDArray[np.uint8], first_row: int, n_threads: int
-    ) -> None:
-        """Bin a dense table that is in memory, which begins at this row of ``out``."""
-        for row, first, values in part.pieces():
+        for row, first, values in table.pieces():
             last = first + values.shape[1]
             useful = min(n_threads, 1 + values.size // _VALUES_A_THREAD)
             maps = self._maps.arguments(first, last)
-            binning.bin_dense(
-                values, **maps, out=out[first:last], first_row=first_row + row, n_threads=useful
-            )
-        for feature in part.categorical:
-            codes, categories = part.coded(feature)
-            rows = out[feature, first_row : first_row + part.n_rows]
+            binning.bin_dense(values, **maps, out=out[first:last], first_row=row, n_threads=useful)
+        for feature in table.categorical:
+            codes, categories = table.coded(feature)
             # Each category is binned once; code -1 finds the last bin.
-            np.take(self.bin_values(feature, categories), codes, out=rows, mode="wrap")
+            np.take(self.bin_values(feature, categories), codes, out=out[feature], mode="wrap")
+        return out
 
     def _transform_stored(self, stored: StoredColumns | StoredRows, n_threads: int) -> SparseBins:
         """Bin the stored cells of a sparse table, and the value of all others of a column."""
@@ -413,12 +397,6 @@ def _ordinal(n_categories: int) -> EdgeBins:
     return EdgeBins(edges=tuple(borders.tolist()))
 
 
-def _other_length() -> InvalidParameterError:
-    return InvalidParameterError(
-        "The batches of X do not have the number of rows that len(X) states: make both agree."
-    )
-
-
 def find_thresholds(
     maps: KernelMaps, n_bins: NDArray[np.int32], features: Sequence[int]
 ) -> NDArray[np.float64]:
@@ -429,8 +407,6 @@ def find_thresholds(
 
     Parameters
     ----------
-    maps : KernelMaps
-        The maps of all features.
     n_bins : ndarray of shape (n_features,), int32
         Their value bins.
     features : sequence of int

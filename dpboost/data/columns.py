@@ -32,11 +32,6 @@ def to_float(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array of any numeric or object type as floats; float32 and float64 as they are.
 
     ``None`` and ``pandas.NA`` are missing, integers beyond the range of a double infinite.
-
-    Raises
-    ------
-    InvalidParameterError
-        For text, dates, complex numbers and objects that are no numbers.
     """
     kind = array.dtype.kind
     if kind == "c":
@@ -113,13 +108,7 @@ def stored_column(column: Any) -> tuple[NDArray[np.integer], NDArray[Any], float
 
 
 def category_list(column: Any, name: str) -> list[Any]:
-    """Return the categories of a categorical Series as plain Python values.
-
-    Raises
-    ------
-    InvalidParameterError
-        For categories that a model file cannot hold, such as dates or intervals.
-    """
+    """Return the categories of a categorical Series as plain Python values."""
     values = [
         value.item() if isinstance(value, np.generic) else value
         for value in column.dtype.categories
@@ -449,11 +438,6 @@ def sequence_slices(sequence: Any, size: int) -> Iterator[NDArray[Any]]:
     Yields
     ------
     ndarray of shape (n, n_features)
-
-    Raises
-    ------
-    InvalidParameterError
-        For a slice that is no 2-D array or has another number of rows than were asked for.
     """
     size = int(getattr(sequence, "batch_size", None) or size)
     n_rows = len(sequence)

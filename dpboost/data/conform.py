@@ -46,11 +46,6 @@ def conform(X: Any, binner: Binner) -> Any:
         Integer and object arrays become float64, since LightGBM would round integers to float32.
         Sparse matrices become CSR matrices of floats without duplicates.
 
-    Raises
-    ------
-    InvalidParameterError
-        For an input that is not a table of numbers or known categories.
-
     Notes
     -----
     LightGBM sends values up to float32(1e-35) in size the same way as zero in dense tables but

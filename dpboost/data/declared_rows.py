@@ -122,11 +122,6 @@ class Declaration:
             As `Schema.coerce` takes it.
         target, user : str, optional
             Columns that have these roles, and no other has.
-
-        Raises
-        ------
-        InvalidParameterError
-            As `Schema.coerce`.
         """
         if isinstance(declared, (str, os.PathLike)):
             declared = Schema.or_dictionary(declared)
@@ -210,11 +205,6 @@ class Declaration:
             Columns that are no features are left out.
         assume_types, keep_cells : bool
             As in `rows`.
-
-        Raises
-        ------
-        InvalidParameterError
-            As `rows`.
         """
         table = self._of_features(table)
         problems = self.problems(table, assume_types=assume_types)

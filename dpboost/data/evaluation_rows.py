@@ -34,11 +34,6 @@ def evaluation_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any,
     eval_set : list of (X, y) or (X, y), optional
     eval_X, eval_y : optional
         Another way: one table and its labels, or tuples of them.
-
-    Raises
-    ------
-    InvalidParameterError
-        For what is neither.
     """
     if (eval_X is None) != (eval_y is None):
         raise InvalidParameterError("You must specify eval_X and eval_y, not just one of them.")

@@ -382,12 +382,8 @@ def zoom_of(
 
     Parameters
     ----------
-    bins : AffineBins
-        Cells that were counted.
     noisy : ndarray of shape (n_counted,)
         Their released counts, and zeros.
-    noise_stddev : float
-        Of a count.
     n_rows : float
         Released number of rows.
     whole : bool

@@ -166,11 +166,6 @@ def whole_numbers(values: Sequence[Any]) -> NDArray[Any]:
     """Return numbers of mixed types as one array: integers where all of them are whole.
 
     1, 1.0 and True are one class, an integer in whatever order they come.
-
-    Raises
-    ------
-    InvalidParameterError
-        For what is no number.
     """
     if all(isinstance(value, (int, np.integer)) for value in values):
         return np.array(values)

@@ -161,11 +161,6 @@ class Table:
     def column(self, feature: int) -> NDArray[np.float64]:
         """Return one column as LightGBM sees it: numbers, or codes of categories.
 
-        Parameters
-        ----------
-        feature : int
-            Position of the column.
-
         Returns
         -------
         ndarray of shape (n_rows,), float64
@@ -508,13 +503,7 @@ def _check_number_codes(schema: ResolvedSchema, features: Sequence[int] | None =
 
 
 def number_codes(values: Sequence[Any], name: str) -> tuple[int, ...]:
-    """Return declared categories as the integers that stand in a column of numbers.
-
-    Raises
-    ------
-    InvalidParameterError
-        For text, fractions, negative numbers and numbers above 65535.
-    """
+    """Return declared categories as the integers that stand in a column of numbers."""
     for value in values:
         if isinstance(value, str) or value != int(value) or not 0 <= value <= 65535:
             raise InvalidParameterError(

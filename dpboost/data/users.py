@@ -32,8 +32,6 @@ def read_users(user_ids: Any, n_rows: int) -> NDArray[np.int64]:
     ----------
     user_ids : array-like of shape (n_rows,)
         Numbers, text or other hashable values; all that are missing are one user.
-    n_rows : int
-        Rows of the table.
 
     Returns
     -------

@@ -12,7 +12,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from dpboost._utils.parameter_effects import OF_CALLS, with_effects
-from dpboost._utils.validation import InvalidParameterError, check_integer, check_real
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    check_integer,
+    check_real,
+    keep_arguments,
+)
 from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
@@ -140,9 +145,7 @@ class PrivateEstimator(
 
     def _assign(self, parameters: dict[str, Any]) -> None:
         """Store constructor arguments under their names, unchanged."""
-        for name, value in parameters.items():
-            if name not in ("self", "__class__", "kwargs"):
-                setattr(self, name, value)
+        keep_arguments(self, parameters)
         self._set_extra(parameters["kwargs"])
 
     def _set_extra(self, extra: dict[str, Any]) -> None:

@@ -33,8 +33,6 @@ def run_callbacks(
     ----------
     booster : CVBooster
         All models; early stopping sets their best iteration.
-    history : sequence of list of (name, metric, mean, higher_is_better, deviation)
-        Of the last rounds.
     callbacks : sequence of callable
         Those that come after a round, in their order.
     params : mapping

@@ -82,10 +82,6 @@ class PublicScores:
 
     Parameters
     ----------
-    binner : Binner
-        The released bins.
-    table : Table
-        Public rows.
     start : sequence of float
         Released start value of each output.
     unit : float
@@ -286,8 +282,6 @@ class Evaluator:
 
         Parameters
         ----------
-        schema : Schema
-            What is declared.
         n_features : int
             Columns of the private rows.
         classes : sequence or None

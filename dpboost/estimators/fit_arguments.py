@@ -96,11 +96,6 @@ class FitOptions:
         parameters : mapping
             All parameters, for callbacks.
         task : {"regression", "classification"}
-
-        Raises
-        ------
-        InvalidParameterError
-            If arguments do not fit.
         """
         sets, skipped = self._sets()
         callbacks = list(self.callbacks or ())

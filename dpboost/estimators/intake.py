@@ -152,11 +152,6 @@ def tree_controls(fit: Mapping[str, Any], recipe: Recipe, owner: str) -> dict[st
     """Return the parameters that are given under LightGBM's names alone.
 
     Values that ask for nothing are left out.
-
-    Raises
-    ------
-    InvalidParameterError
-        For ``extra_trees`` and a recipe that chooses thresholds by the rows.
     """
     asked = {
         name: fit[name]
@@ -352,11 +347,6 @@ def public_seed(random_state: Any, noise_seed: int | None, owner: str) -> int:
         Makes the whole fit reproducible, public randomness included.
     owner : str
         Name of the caller in error messages.
-
-    Raises
-    ------
-    InvalidParameterError
-        For anything else.
     """
     if random_state is None:
         return secrets.randbits(SEED_BITS) if noise_seed is None else noise_seed

@@ -227,11 +227,6 @@ def build_estimator(
     -------
     estimator : DPBoostRegressor or DPBoostClassifier
     labels : ndarray of shape (n_rows,), or None if they come with batches
-
-    Raises
-    ------
-    InvalidParameterError
-        For what is no dict of parameters, no Dataset or a Dataset without labels.
     """
     if not isinstance(params, Mapping):
         raise InvalidParameterError(f"The 'params' argument of {owner} must be a dict.")

@@ -159,11 +159,6 @@ def check_reset(names: Iterable[str]) -> dict[str, str]:
     -------
     dict of str to str
         What to say about unknown names; LightGBM continues after a warning about them.
-
-    Raises
-    ------
-    InvalidParameterError
-        For the first of them.
     """
     unknown: dict[str, str] = {}
     for name in names:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpboost._utils.parameter_effects import OF_CALLS, with_effects
-from dpboost._utils.validation import check_integer
+from dpboost._utils.validation import check_integer, keep_arguments
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
@@ -347,31 +347,7 @@ target_error_, min_gain_, threshold_draws_, prune_, min_rows_, bounds_share_
         n_jobs: int | None = None,
         noise_seed: int | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.recipe = recipe
-        self.preset = preset
-        self.max_depth = max_depth
-        self.criterion = criterion
-        self.schema = schema
-        self.neighbors = neighbors
-        self.assume_public = assume_public
-        self.max_bin = max_bin
-        self.selection = selection
-        self.leaf_share = leaf_share
-        self.n_splits = n_splits
-        self.depth_budget = depth_budget
-        self.target_error = target_error
-        self.min_gain = min_gain
-        self.threshold_draws = threshold_draws
-        self.prune = prune
-        self.min_rows = min_rows
-        self.bounds_share = bounds_share
-        self.monotone_constraints = monotone_constraints
-        self.max_weight = max_weight
-        self.rows_per_user = rows_per_user
-        self.n_jobs = n_jobs
-        self.noise_seed = noise_seed
+        keep_arguments(self, locals())
 
 
 class DPTreeRegressor(TreeRegressor, TrainedTree):
@@ -488,24 +464,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
         n_jobs: int | None = None,
         noise_seed: int | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.recipe = recipe
-        self.max_depth = max_depth
-        self.schema = schema
-        self.neighbors = neighbors
-        self.assume_public = assume_public
-        self.reg_lambda = reg_lambda
-        self.max_bin = max_bin
-        self.selection = selection
-        self.leaf_share = leaf_share
-        self.hessian_share = hessian_share
-        self.step_prior = step_prior
-        self.monotone_constraints = monotone_constraints
-        self.max_weight = max_weight
-        self.rows_per_user = rows_per_user
-        self.n_jobs = n_jobs
-        self.noise_seed = noise_seed
+        keep_arguments(self, locals())
 
 
 DPTreeClassifier.__doc__ = with_effects(DPTreeClassifier, docs.ranges_of())

@@ -21,7 +21,7 @@ from dpboost.data.table import read_table
 from dpboost.data.users import read_users, sample_rows
 from dpboost.evaluating.evaluated_rows import read_rows
 from dpboost.evaluating.gate import Gate, accountant_of, request_of
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.evaluation_queries import BinCounts
 from dpboost.transcripts.recorded import recorded
@@ -229,7 +229,7 @@ def feature_histograms(
     ledger = request.ledger(accountant_of(request))
     if users is not None and most is not None:
         bins = bins[:, sample_rows(users, most, ledger.row_coins().words(0, n_rows))]
-    gate = Gate(RowHandle(LocalRows(bins)), ledger)
+    gate = Gate(handle_of(bins), ledger)
     # The bin after those of values is that of missing ones.
     sizes = tuple(int(size) + 1 for size in binner.n_bins)
     query = BinCounts(sizes=sizes, units=gate.units(ledger.capacity))

@@ -27,7 +27,7 @@ from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.gate import Gate, accountant_of, request_of
 from dpboost.evaluating.number_figures import NUMBER_METRICS
 from dpboost.evaluating.released_figures import Found, of_classes, of_numbers
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.recording import note
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
@@ -189,7 +189,7 @@ def evaluate(
     chosen = np.arange(n_rows)
     if users is not None and most is not None:
         chosen = sample_rows(users, most, ledger.row_coins().words(0, n_rows))
-    gate = Gate(RowHandle(LocalRows(own.take(chosen[known[chosen]]))), ledger)
+    gate = Gate(handle_of(own.take(chosen[known[chosen]])), ledger)
     metrics_found, by_group, curves, notes = release_figures(
         model, gate, of_group, names, alike=most or 1
     )
@@ -229,10 +229,6 @@ def release_figures(
         Its classes, or label bounds and level, are looked at; it predicts nothing here.
     gate : Gate
         To the rows that it has predicted.
-    groups : Groups
-        Of these rows.
-    names : sequence of str
-        Of the metrics.
     alike : int
         Rows that may be one and the same.
     """
@@ -281,13 +277,7 @@ def _check_one_number(model: Any) -> None:
 
 
 def metric_names(model: Any, metrics: Any) -> tuple[str, ...]:
-    """Return the requested metrics of a model, each once; all of them for None.
-
-    Raises
-    ------
-    InvalidParameterError
-        If one of them is none of the model's task.
-    """
+    """Return the requested metrics of a model, each once; all of them for None."""
     known = CLASS_METRICS if is_classifier(model) else _number_metrics(model)
     if metrics is None:
         return known

@@ -111,8 +111,6 @@ def ratio(weights: Array, counts: Array, total: float, noise_variance: float) ->
         Noisy numbers of rows, all rows in one of the cells.
     total : float
         Their sum, at least 1.
-    noise_variance : float
-        Of each count.
     """
     value = float((weights * counts).sum()) / total
     slope = (weights - value) / total

@@ -70,12 +70,8 @@ def of_classes(
         Of the model, in the order of its outputs.
     gate : Gate
         To ``ScoredRows``.
-    groups : Groups
-        Of the rows.
     names : sequence of str
         Among ``CLASS_METRICS``.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
     alike : int
         Rows that may be one and the same.
     """
@@ -172,12 +168,8 @@ def of_numbers(
         Of the quantile loss, where it is among the names.
     gate : Gate
         To ``PredictedRows``.
-    groups : Groups
-        Of the rows.
     names : sequence of str
         Among ``NUMBER_METRICS``.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
     alike : int
         Rows that may be one and the same.
     """

@@ -21,8 +21,6 @@ class EffectSums:
 
     Parameters
     ----------
-    trees : sequence of Tree
-        Of one output.
     vectors : sequence of ndarray of shape (n_leaves, k)
         What each leaf adds: its value, or its deviations on k courses of the noise.
     shares : sequence of ndarray of shape (n_bins + 1,)

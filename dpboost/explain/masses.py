@@ -38,8 +38,6 @@ def shares_of(
 
     Parameters
     ----------
-    trees : sequence of Tree
-        Of one output.
     masses : mapping of int to ndarray of shape (n_bins + 1,)
         As in `Ensemble`.
 

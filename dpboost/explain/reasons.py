@@ -27,12 +27,8 @@ class Reason:
 
     Parameters
     ----------
-    name : str
-        Of the feature.
     contribution : float
         Of the raw score, above or below the mean over the released shares.
-    error : float
-        Its standard error.
     """
 
     name: str

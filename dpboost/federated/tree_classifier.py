@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpboost._utils.validation import InvalidParameterError, check_choice
+from dpboost._utils.validation import InvalidParameterError, check_choice, keep_arguments
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
@@ -110,9 +110,7 @@ min_gain_, prune_, min_rows_, bounds_share_
         monotone_constraints: Any = None,
         noise_seed: int | None = None,
     ) -> None:
-        asked = locals()
-        for name in FederatedTreeClassifier._get_param_names():
-            setattr(self, name, asked[name])
+        keep_arguments(self, locals())
 
     @one_warning
     def fit(

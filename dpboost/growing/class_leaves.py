@@ -49,8 +49,6 @@ class GrownTree:
 
     Parameters
     ----------
-    growing : GrowingTree
-        The splits.
     counts : ndarray of shape (n_leaves, n_classes), float64
         Class counts of the leaves in the order of ``growing.leaves``.
     noise_stddev : float

@@ -57,8 +57,6 @@ class AllowedFeatures:
         Each tree is of one of them, each as likely.
     most : int or None
         Most features of a tree, drawn at random from its group.
-    public : numpy.random.Generator
-        Public randomness.
     fraction : float
         Part of the features of its group that a tree may split, drawn at random.
 
@@ -120,8 +118,6 @@ class FeatureQueue:
 
     Parameters
     ----------
-    public : numpy.random.Generator
-        Public randomness.
     groups : tuple of tuple of int, optional
         Features that may meet in a partition. The first feature comes from the list, then a group
         that it is in, each as likely, and the others from that group with the chances of a list.
@@ -377,8 +373,6 @@ class FeatureSets:
     ----------
     chance : float
         Chance that a draw takes a remembered set, in [0, 1].
-    public : numpy.random.Generator
-        Public randomness.
 
     Privacy
     -------

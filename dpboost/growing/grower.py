@@ -137,8 +137,6 @@ class LevelwiseGrower:
 
         Parameters
         ----------
-        statistics : NodeStatistics
-            The tree's rows.
         leaf : ClippedLeaf
             The leaf estimator of this tree.
         epsilon : Fraction or inf

@@ -49,8 +49,6 @@ class Grown:
         The tree for people, where it is a single one.
     class_sizes : ndarray of shape (n_classes,), float64, or None
         Released numbers of rows of each class, where the leaves hold any.
-    noise_stddev : float
-        Standard deviation of their noise.
     n_rows : float or None
         Released number of rows in the leaves, where they hold it.
     released : tuple of Tree
@@ -96,14 +94,8 @@ class Growth(Protocol):
         ----------
         rows : RowHandle
             Of rows that `bin` has put into bins.
-        binner : Binner
-            Public or released bins.
         loss : Loss
             With its start value.
-        budget : Fraction or inf
-            In the unit of the ledger's accountant.
-        on_tree : callable
-            Called after each round, for progress.
         callback : RoundCallback, optional
             May set the learning rate of a round, and may end training.
         """

@@ -63,13 +63,7 @@ class MonotoneLeaves:
 
     @classmethod
     def of(cls, monotone: tuple[int, ...], binner: Binner) -> MonotoneLeaves | None:
-        """Return what keeps these directions, None if there are none.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a feature with a direction holds categories, which have no order.
-        """
+        """Return what keeps these directions, None if there are none."""
         if not monotone:
             return None
         check_ordered(monotone, binner.is_categorical, binner.feature_names)

@@ -147,8 +147,6 @@ class PartitionLearner:
 
     Parameters
     ----------
-    loss : Loss
-        Turns steps into scores.
     grid : PartitionGrid
         The public bins.
     queue : FeatureQueue
@@ -161,13 +159,9 @@ class PartitionLearner:
         Features of a partition, at most three.
     depth : int
         Levels of a partition.
-    learning_rate : float
-        Shrinkage of the steps.
     to_order : list of int
         Nominal features that are still to be ordered: each gets one round with a leaf for every
         category, whose released steps then order them.
-    public : numpy.random.Generator
-        Public randomness.
     rules : LeafRules, optional
         What else the user asks of steps.
     depth_alone : int, default=0

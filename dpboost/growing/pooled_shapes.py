@@ -67,13 +67,7 @@ class PooledShapes:
         binner: Binner,
         weight_stddev: float,
     ) -> PooledShapes | None:
-        """Return what keeps these directions, None if there are none.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a feature with a direction holds categories, which have no order.
-        """
+        """Return what keeps these directions, None if there are none."""
         if not monotone:
             return None
         check_ordered(monotone, binner.is_categorical, binner.feature_names)

@@ -26,14 +26,10 @@ class RefitLearner:
 
     Parameters
     ----------
-    loss : Loss
-        Turns steps into scores.
     scale : SumScale
         Clips of a row's gradient and hessian, and their shares.
     leaf : ShrunkenLeaf
         Turns noisy sums into steps.
-    learning_rate : float
-        Shrinkage of the steps.
     partitions : list of Partition
         Of the earlier rounds, the first one last.
     rules : LeafRules, optional

@@ -26,8 +26,6 @@ class PrivateArgmax:
 
     Parameters
     ----------
-    criterion : GradientGain
-        Scores of the candidates.
     selection : {"exponential", "permute_and_flip"}
         The paper's mechanism, or the one that is never worse and up to twice as good under pure
         epsilon.

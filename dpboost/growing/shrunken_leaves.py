@@ -138,8 +138,6 @@ class LeafRules:
 
         Parameters
         ----------
-        partition : Partition
-            Public tree.
         gradients, hessians : ndarray of shape (n_outputs, n_leaves)
             Released sums.
         noise_stddev : float
@@ -256,8 +254,6 @@ def value_gains(values: NDArray[np.floating], noise_stddev: float) -> NDArray[np
     ----------
     values : ndarray of shape (2**depth,)
         Released values of the leaves from left to right.
-    noise_stddev : float
-        Standard deviation of their noise.
 
     Returns
     -------

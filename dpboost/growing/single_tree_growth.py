@@ -82,8 +82,6 @@ class ClassResponse:
 
     Parameters
     ----------
-    weighted : bool, default=False
-        Whether rows have weights.
     monotone : MonotoneLeaves, optional
         Brings the raw scores of the leaves into order.
     """
@@ -235,15 +233,7 @@ class NumberResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class SingleTree:
-    """Strategies of a single-tree model.
-
-    Parameters
-    ----------
-    learner : TreeLearner
-        Grows it.
-    response : Response
-        What it learns.
-    """
+    """Strategies of a single-tree model."""
 
     learner: Any
     response: Response

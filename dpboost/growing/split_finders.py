@@ -100,8 +100,6 @@ class SplitTables:
 
     Parameters
     ----------
-    query : GroupedCells
-        Asks for the counts.
     left : ndarray of shape (n_nodes, n_asked, n_groups), int8
         1 where a group goes to the first branch of a split, -1 to the second, 0 where it belongs
         to another feature.

@@ -59,8 +59,6 @@ class SplitLearner:
 
     Parameters
     ----------
-    loss : SplitLoss
-        Turns released values into scores.
     grower : LevelwiseGrower
         Grows one tree through the gate.
     leaf : ClippedLeaf

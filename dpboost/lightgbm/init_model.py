@@ -96,8 +96,6 @@ class EarlierModel:
 
         Parameters
         ----------
-        schema : Schema
-            What the user declares.
         table : Table
             With the columns of the fit; only their names and kinds are looked at.
 
@@ -138,11 +136,6 @@ class EarlierModel:
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs)
 
-        Raises
-        ------
-        InvalidParameterError
-            If the tables of the two fits have other columns or categories.
-
         Privacy
         -------
         A map of each row by released trees; private like the row.
@@ -169,11 +162,6 @@ class EarlierModel:
         ----------
         monotone, interactions : any
             As `dpboost.check_constraints` takes them.
-
-        Raises
-        ------
-        InvalidParameterError
-            Where it is not proved.
         """
         found = check_constraints(self.booster, monotone, interactions)
         if not found:

@@ -293,8 +293,6 @@ def with_fit_of(stock: Any, model: Any, booster: lightgbm.Booster) -> Any:
     ----------
     stock : LGBMRegressor or LGBMClassifier
         Of LightGBM, not fitted; changed in place.
-    model : object
-        Fitted.
     booster : Booster
         What it is to predict with.
     """

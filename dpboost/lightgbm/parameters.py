@@ -155,8 +155,6 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> l
         What the user wrote.
     arguments : iterable of str
         The owner's own arguments.
-    owner : str
-        For the message.
 
     Returns
     -------

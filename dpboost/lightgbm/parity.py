@@ -119,13 +119,7 @@ def parameter_rows() -> tuple[Row, ...]:
 
 
 def rows_about(name: str) -> tuple[Row, ...]:
-    """Return the rows about a parameter, under any of its names, or about a function.
-
-    Raises
-    ------
-    InvalidParameterError
-        For a name that is nowhere in LightGBM's, with the nearest ones.
-    """
+    """Return the rows about a parameter, under any of its names, or about a function."""
     canonical = canonical_names().get(name)
     found = tuple(row for row in parameter_rows() if row.name == canonical)
     found += tuple(row for row in SURFACE if name.lower() in row.name.lower())

@@ -73,13 +73,7 @@ class ReportPlan:
 
     @classmethod
     def of(cls, partition: PublicCells, epsilon: Any, mechanism: str) -> ReportPlan:
-        """Return the plan for a partition.
-
-        Raises
-        ------
-        InvalidParameterError
-            For a bad epsilon or mechanism.
-        """
+        """Return the plan for a partition."""
         randomizer = find_randomizer(
             mechanism, epsilon, partition.labels, partition.n_cells, "LPDTPartition"
         )
@@ -98,13 +92,7 @@ class ReportPlan:
     def of_device(
         cls, partition: PublicCells, epsilon: Any, mechanism: str, owner: str
     ) -> ReportPlan:
-        """Return the plan of a device, whose reports leave it: without noise they may not.
-
-        Raises
-        ------
-        InvalidParameterError
-            For a bad epsilon or mechanism, and for an infinite epsilon.
-        """
+        """Return the plan of a device, whose reports leave it: without noise they may not."""
         plan = cls.of(partition, epsilon, mechanism)
         if not isinstance(plan.randomizer.epsilon, Fraction):
             raise InvalidParameterError(

@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    check_choice,
+    check_integer,
+    keep_arguments,
+)
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import CarryingEstimator, refuse_budget
 from dpboost.data.conform import conform
@@ -33,9 +38,36 @@ _BYTES_AT_ONCE = 1 << 25
 class _LPDT(CarryingEstimator, BaseEstimator):
     """Shared code of the two estimators."""
 
-    def _fit(self, X: Any, y: Any, X_public: Any, y_public: Any, classes: Any) -> None:
-        """Grow the partition on public rows, then report every private row and add it up."""
+    @one_warning
+    def fit(self, X: Any, y: Any, *, X_public: Any = None, y_public: Any = None) -> Any:
+        """Grow the tree on public rows and fill its leaves from reports of private ones.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+            Private rows. Missing, infinite and out-of-bounds values are no errors.
+        y : array-like of shape (n_rows,)
+            Private labels: classes, or finite numbers, which are clipped to the label bounds.
+        X_public, y_public : as X and y
+            Public rows.
+
+        Returns
+        -------
+        LPDTRegressor or LPDTClassifier
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For invalid parameters or input, before anything is drawn.
+
+        Privacy
+        -------
+        Draws one report of each private row: every call of ``fit`` costs each of them epsilon.
+        """
         owner = type(self).__name__
+        refuse_budget(owner, carrier=self)
+        classes = self._classes(y_public)
         if X_public is None or y_public is None:
             raise InvalidParameterError(
                 f"{owner}.fit needs public rows: pass X_public and y_public. They are published "
@@ -82,6 +114,13 @@ class _LPDT(CarryingEstimator, BaseEstimator):
         self.n_cells_ = partition.n_cells
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        if isinstance(partition.labels, ClassLabels):
+            self.classes_ = np.asarray(partition.labels.classes)
+        return self
+
+    def _classes(self, y_public: Any) -> Any:
+        """Return the public classes of a classifier."""
+        return None
 
     def _reasons_of_no_privacy(self, epsilon: Any) -> tuple[str, ...]:
         """Warn if there is almost no guarantee; return additional reasons for the report."""
@@ -193,47 +232,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
         schema: Any = None,
         noise_seed: int | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.rule = rule
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.mechanism = mechanism
-        self.n_levels = n_levels
-        self.estimate = estimate
-        self.label_bounds = label_bounds
-        self.schema = schema
-        self.noise_seed = noise_seed
-
-    @one_warning
-    def fit(self, X: Any, y: Any, *, X_public: Any = None, y_public: Any = None) -> LPDTRegressor:
-        """Grow the tree on public rows and fill its leaves from reports of private ones.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
-            Private rows. Missing, infinite and out-of-bounds values are no errors.
-        y : array-like of shape (n_rows,)
-            Private labels, finite; those outside the label bounds are clipped to them.
-        X_public, y_public : as X and y
-            Public rows.
-
-        Returns
-        -------
-        LPDTRegressor
-            This estimator.
-
-        Raises
-        ------
-        InvalidParameterError
-            For invalid parameters or input, before anything is drawn.
-
-        Privacy
-        -------
-        Draws one report of each private row: every call of ``fit`` costs each of them epsilon.
-        """
-        refuse_budget(type(self).__name__, carrier=self)
-        self._fit(X, y, X_public, y_public, classes=None)
-        return self
+        keep_arguments(self, locals())
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict with the LightGBM model.
@@ -312,54 +311,16 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         schema: Any = None,
         noise_seed: int | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.rule = rule
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.mechanism = mechanism
-        self.estimate = estimate
-        self.classes = classes
-        self.schema = schema
-        self.noise_seed = noise_seed
+        keep_arguments(self, locals())
 
-    @one_warning
-    def fit(self, X: Any, y: Any, *, X_public: Any = None, y_public: Any = None) -> LPDTClassifier:
-        """Grow the tree on public rows and fill its leaves from reports of private ones.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
-            Private rows. Missing, infinite and out-of-bounds values are no errors.
-        y : array-like of shape (n_rows,)
-            Private labels.
-        X_public, y_public : as X and y
-            Public rows.
-
-        Returns
-        -------
-        LPDTClassifier
-            This estimator.
-
-        Raises
-        ------
-        InvalidParameterError
-            For invalid parameters or input, before anything is drawn.
-
-        Privacy
-        -------
-        Draws one report of each private row: every call of ``fit`` costs each of them epsilon.
-        """
-        refuse_budget(type(self).__name__, carrier=self)
-        classes = self.classes
-        if classes is None:
-            classes = Schema.coerce(self.schema).classes
-        if classes is None and y_public is not None:
-            classes = np.unique(read_class_labels(y_public)).tolist()
-        self._fit(X, y, X_public, y_public, classes=classes)
-        labels = self.partition_.labels
-        assert isinstance(labels, ClassLabels)
-        self.classes_ = np.asarray(labels.classes)
-        return self
+    def _classes(self, y_public: Any) -> Any:
+        """Return the declared classes, or else those of the public labels."""
+        if self.classes is not None:
+            return self.classes
+        declared = Schema.coerce(self.schema).classes
+        if declared is not None or y_public is None:
+            return declared
+        return np.unique(read_class_labels(y_public)).tolist()
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class probabilities with the LightGBM model.

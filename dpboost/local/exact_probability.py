@@ -34,11 +34,6 @@ def check_epsilon(owner: str, epsilon: Any) -> Epsilon:
         Name of the caller in the error message.
     epsilon : float, Fraction or inf
         A float is taken for the decimal that it prints as.
-
-    Raises
-    ------
-    InvalidParameterError
-        If it is not between 1e-6 and 40, or infinite.
     """
     if isinstance(epsilon, float) and epsilon == math.inf:
         return epsilon_of(math.inf)

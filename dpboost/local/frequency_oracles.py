@@ -76,11 +76,6 @@ class GeneralizedResponse(_Oracle):
     The other ratio is at most one, where :math:`K u \le 2^{64}`. For a tiny epsilon and millions
     of symbols :math:`u` is rounded up by too much for that: such an oracle is refused.
 
-    Raises
-    ------
-    InvalidParameterError
-        For more symbols than epsilon allows.
-
     Notes
     -----
     An unbiased count has variance :math:`q (1 - q) / (p - q)^2` for each record of another symbol.

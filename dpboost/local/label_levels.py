@@ -146,13 +146,7 @@ class ClassLabels:
         return np.where(present, indices << POSITION_BITS, _NO_LEVEL)
 
     def targets(self, labels: NDArray[Any]) -> NDArray[np.float64]:
-        """Return one-hot rows of shape (n_rows, n_classes); for public rows.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a public label is none of the classes.
-        """
+        """Return one-hot rows of shape (n_rows, n_classes); for public rows."""
         indices, present = encode_classes(labels, self.classes)
         if not present.all():
             raise InvalidParameterError(

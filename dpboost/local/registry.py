@@ -28,11 +28,6 @@ def find_randomizer(
         ``unary`` and ``response`` report pairs of cell and label level by optimized unary encoding
         or generalized randomized response; ``signed_cell`` takes the one with the lower variance;
         ``paper`` is that of the LPDT paper.
-
-    Raises
-    ------
-    InvalidParameterError
-        For another name, an epsilon out of range, and the paper's mechanism with classes.
     """
     check_choice("mechanism", owner, mechanism, MECHANISMS)
     budget = check_epsilon(owner, epsilon)

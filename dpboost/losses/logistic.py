@@ -83,22 +83,7 @@ class LogisticLoss(NewtonLoss):
         return labels.astype(np.float64)
 
     def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
-        """Check that class indices are 0 or 1.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_rows,)
-            Index of each row's class in the public list of two classes.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int64
-
-        Raises
-        ------
-        InvalidParameterError
-            If there is any other index.
-        """
+        """Check that indices of classes are 0 or 1, or raise."""
         labels = np.asarray(y)
         if not ((labels == 0) | (labels == 1)).all():
             raise InvalidParameterError(

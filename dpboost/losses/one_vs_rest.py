@@ -7,25 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dpboost._utils.validation import check_integer
 from dpboost.losses.link_table import two_sided_table
-from dpboost.losses.newton_loss import HESSIAN_UNIT, SCORE_BITS, NewtonLoss, gradient_units
-from dpboost.losses.softmax import MOST_CLASSES, SoftmaxLoss
+from dpboost.losses.newton_loss import HESSIAN_UNIT, gradient_units
+from dpboost.losses.softmax import LossOfClasses
 from dpboost.privacy.sensitivity.bound import ContributionBound
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneVsRestLoss(NewtonLoss):
-    r"""LightGBM's ``multiclassova``: a logistic loss of each class against the rest.
-
-    Parameters
-    ----------
-    n_outputs : int
-        Number of classes :math:`K`, from 2 to 1000.
-    start_units : tuple of int
-        Start value of each class, in units of 2^-20; empty for zeros.
+class OneVsRestLoss(LossOfClasses):
+    r"""LightGBM's ``multiclassova``: a logistic loss of each of :math:`K` classes against the rest.
 
     Notes
     -----
@@ -42,21 +34,8 @@ class OneVsRestLoss(NewtonLoss):
     of a round look at the same rows: their sums are one vector and one release.
     """
 
-    n_outputs: int
-    start_units: tuple[int, ...] = ()
-
     name: ClassVar[str] = "one against the rest"
     kernel: ClassVar[str] = "separate"
-    rules: ClassVar[dict[str, Any]] = {}
-    gradient_bound: ClassVar[float] = 1.0
-    hessian_unit: ClassVar[float] = HESSIAN_UNIT
-    unit: ClassVar[float] = 2.0**-SCORE_BITS
-    units_per_one: ClassVar[int] = 1 << SCORE_BITS
-
-    def __post_init__(self) -> None:
-        check_integer("n_outputs", "OneVsRestLoss", self.n_outputs, low=2, high=MOST_CLASSES)
-        if not self.start_units:
-            object.__setattr__(self, "start_units", (0,) * self.n_outputs)
 
     @property
     def objective(self) -> str:
@@ -89,7 +68,3 @@ class OneVsRestLoss(NewtonLoss):
         """Return this loss with the log-odds of released class shares, within [0.0001, 0.99]."""
         odds = [math.log(share / (1 - share)) for share in np.clip(shares, 1e-4, 0.99).tolist()]
         return replace(self, start_units=tuple(round(value / self.unit) for value in odds))
-
-    def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
-        """Check that class indices are 0 to ``n_outputs - 1``, or raise."""
-        return SoftmaxLoss(n_outputs=self.n_outputs).encode_labels(y)

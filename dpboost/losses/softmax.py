@@ -22,12 +22,8 @@ MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoftmaxLoss(NewtonLoss):
-    r"""Multinomial log-likelihood: one raw score and one tree a round for each class.
-
-    The gradient of class :math:`k` is :math:`p_k - [y = k]` and its hessian
-    :math:`p_k (1 - p_k)`. Probabilities come from an integer table of the exponential function
-    and one integer division a row, rounded down to 2^-16.
+class LossOfClasses(NewtonLoss):
+    """A loss of several classes: one raw score and one tree a round for each of them.
 
     Parameters
     ----------
@@ -35,6 +31,41 @@ class SoftmaxLoss(NewtonLoss):
         Number of classes, from 2 to 1000.
     start_units : tuple of int
         Start value of each class, in units of 2^-20; empty for zeros.
+    """
+
+    n_outputs: int
+    start_units: tuple[int, ...] = ()
+
+    rules: ClassVar[dict[str, Any]] = {}
+    gradient_bound: ClassVar[float] = 1.0
+    hessian_unit: ClassVar[float] = HESSIAN_UNIT
+    unit: ClassVar[float] = 2.0**-SCORE_BITS
+    units_per_one: ClassVar[int] = 1 << SCORE_BITS
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        check_integer("n_outputs", owner, self.n_outputs, low=2, high=MOST_CLASSES)
+        if not self.start_units:
+            object.__setattr__(self, "start_units", (0,) * self.n_outputs)
+
+    def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
+        """Check that indices of classes are 0 to ``n_outputs - 1``, or raise."""
+        labels = np.asarray(y)
+        if not np.isin(labels, np.arange(self.n_outputs)).all():
+            raise InvalidParameterError(
+                f"The 'y' parameter of {type(self).__name__} must hold class indices from 0 to "
+                "one less than the number of classes."
+            )
+        return to_integer_units(labels, 0, self.n_outputs - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftmaxLoss(LossOfClasses):
+    r"""Multinomial log-likelihood.
+
+    The gradient of class :math:`k` is :math:`p_k - [y = k]` and its hessian
+    :math:`p_k (1 - p_k)`. Probabilities come from an integer table of the exponential function
+    and one integer division a row, rounded down to 2^-16.
 
     Notes
     -----
@@ -50,21 +81,8 @@ class SoftmaxLoss(NewtonLoss):
     of a round look at the same rows: their sums are one vector and one release.
     """
 
-    n_outputs: int
-    start_units: tuple[int, ...] = ()
-
     name: ClassVar[str] = "softmax"
     kernel: ClassVar[str] = "softmax"
-    rules: ClassVar[dict[str, Any]] = {}
-    gradient_bound: ClassVar[float] = 1.0
-    hessian_unit: ClassVar[float] = HESSIAN_UNIT
-    unit: ClassVar[float] = 2.0**-SCORE_BITS
-    units_per_one: ClassVar[int] = 1 << SCORE_BITS
-
-    def __post_init__(self) -> None:
-        check_integer("n_outputs", "SoftmaxLoss", self.n_outputs, low=2, high=MOST_CLASSES)
-        if not self.start_units:
-            object.__setattr__(self, "start_units", (0,) * self.n_outputs)
 
     @property
     def objective(self) -> str:
@@ -99,28 +117,3 @@ class SoftmaxLoss(NewtonLoss):
         """
         logs = [math.log(max(share, LEAST_SHARE)) for share in shares.tolist()]
         return replace(self, start_units=tuple(round(value / self.unit) for value in logs))
-
-    def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
-        """Check that class indices are 0 to ``n_outputs - 1``.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_rows,)
-            Index of each row's class in the public list of classes.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int64
-
-        Raises
-        ------
-        InvalidParameterError
-            If there is any other index.
-        """
-        labels = np.asarray(y)
-        if not np.isin(labels, np.arange(self.n_outputs)).all():
-            raise InvalidParameterError(
-                "The 'y' parameter of SoftmaxLoss must hold class indices from 0 to one less "
-                "than the number of classes."
-            )
-        return to_integer_units(labels, 0, self.n_outputs - 1)

@@ -606,8 +606,6 @@ def report_of_folds(
         Of the metrics.
     inner : Accountant
         Accountant of the total.
-    left : Fraction
-        Remaining delta.
     """
     spent = sum(sorted(costs)[1:], ledger.spent)
     return replace(

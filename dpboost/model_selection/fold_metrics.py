@@ -18,7 +18,7 @@ from dpboost.evaluating.number_figures import NUMBER_METRICS
 from dpboost.evaluating.released_figures import of_classes, of_numbers
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
 
 Array = NDArray[np.float64]
@@ -88,11 +88,6 @@ def fold_metrics(asked: Sequence[str], *, classifier: bool, quantile: bool) -> l
         Names of LightGBM or of `evaluate`.
     quantile : bool
         Whether the model is one of a quantile.
-
-    Raises
-    ------
-    RefusedError
-        If one is none of an evaluation of this task.
     """
     known = _known(classifier)
     if not quantile:
@@ -124,8 +119,6 @@ def release_fold_metrics(
         Released, one for each fold.
     rows : sequence of (X, y)
         Private, of each fold: a row is in one of them.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
     alike : int
         Rows that may be one and the same.
 
@@ -144,13 +137,13 @@ def release_fold_metrics(
         if hasattr(models[0], "predict_proba"):
             classes = sorted({label for model in models for label in model.classes_.tolist()})
             scored, groups = _scored(models, rows, classes)
-            gate = Gate(RowHandle(LocalRows(scored)), ledger)
+            gate = Gate(handle_of(scored), ledger)
             _, by_fold, _, _ = of_classes(classes, gate, groups, names, **terms)
         else:
             ends = [model.schema_.label_bounds for model in models]
             bounds = min(low for low, _ in ends), max(high for _, high in ends)
             predicted, groups = _predicted(models, rows)
-            gate = Gate(RowHandle(LocalRows(predicted)), ledger)
+            gate = Gate(handle_of(predicted), ledger)
             level = quantile_level(models[0])
             _, by_fold, _, _ = of_numbers(bounds, level, gate, groups, names, **terms)
     return [

@@ -33,8 +33,6 @@ class ModelAtRound:
 
     Parameters
     ----------
-    model : estimator
-        Fitted.
     n_rounds : int
         From the first round of its Booster on.
     """
@@ -97,11 +95,6 @@ def number_of_folds(folds: Any, n_folds: int) -> tuple[int, str | None]:
     folds : splitter of scikit-learn, or iterable of (train, test), or None
     n_folds : int
         Without them.
-
-    Raises
-    ------
-    RefusedError
-        For splitters by groups or by time.
     """
     if folds is None:
         return n_folds, None
@@ -147,11 +140,6 @@ def divided(
     -------
     paid : list of FoldMetric
     others : list of (name, higher_is_better)
-
-    Raises
-    ------
-    RefusedError
-        For a name that neither knows.
     """
     objective = "regression"
     if n_classes:

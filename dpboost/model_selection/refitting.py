@@ -26,7 +26,7 @@ from dpboost.estimators.train import labels_for
 from dpboost.growing.boosting_loop import TrainingRows
 from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.recipes.best import BEST, BestParameters, build_refit
 from dpboost.recipes.recipe import PublicFacts, Terms
 from dpboost.reporting.privacy_report import PrivacyReport
@@ -252,9 +252,7 @@ def _refit(
         coins = ledger.row_coins().words(0, table.n_rows)
         chosen = sample_rows(users, privacy.rows_per_user, coins)
         table, labels = read(take_rows(X, chosen), schema, reading), labels[chosen]
-    source = RowHandle(
-        LocalRows(RawRows(table=table, labels=labels, extras=extras, threads=threads))
-    )
+    source = handle_of(RawRows(table=table, labels=labels, extras=extras, threads=threads))
     source.apply("encode_labels", loss=chosen_loss, classes=classes)
     source.apply("into_rounds", binner=binner, loss=loss, weighting=None)
     n_threads = threads.now()

@@ -142,11 +142,6 @@ def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[A
         Arguments that a file does not hold.
     rows : RowsInstead
         Substitutes for the rows of the call.
-
-    Raises
-    ------
-    InvalidParameterError
-        If an argument is missing or unknown; the message names it.
     """
     unknown = set(given) - {*call.arguments, *call.parameters}
     if unknown:

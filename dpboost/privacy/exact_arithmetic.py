@@ -224,8 +224,6 @@ def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[Priva
 
     Parameters
     ----------
-    total : Fraction or inf
-        The budget.
     weights : sequence of int or Fraction
         Not negative, with a positive sum.
 
@@ -233,11 +231,6 @@ def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[Priva
     -------
     tuple of Fraction or inf
         A part of weight 0 is 0.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the weights are not of this form.
     """
     whole = Fraction(sum(weights))
     if whole <= 0 or min(weights) < 0:
@@ -268,8 +261,6 @@ def split_fit(total: PrivacyCost, learned: Sequence[str]) -> FitBudget:
 
     Parameters
     ----------
-    total : Fraction or inf
-        The budget of the fit.
     learned : sequence of str
         What public knowledge does not declare: a public list of different names.
 
@@ -277,11 +268,6 @@ def split_fit(total: PrivacyCost, learned: Sequence[str]) -> FitBudget:
     -------
     FitBudget
         Its parts add up to ``total``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a name occurs twice.
     """
     if len(set(learned)) < len(learned):
         raise refuse("learned", "split_fit", "a list of different names", learned)
@@ -317,8 +303,6 @@ def split_tree(total: PrivacyCost, depth: int, leaf_share: Fraction = LEAF_SHARE
 
     Parameters
     ----------
-    total : Fraction or inf
-        The tree's budget.
     depth : int
         Levels of splits; a tree of depth 0 gives everything to its leaf.
     leaf_share : Fraction, default=1/2
@@ -328,11 +312,6 @@ def split_tree(total: PrivacyCost, depth: int, leaf_share: Fraction = LEAF_SHARE
     -------
     TreeBudget
         Its parts add up to ``total``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the share is not in (0, 1].
     """
     levels = check_integer("depth", "split_tree", depth, low=0)
     share = Fraction(leaf_share)

@@ -100,18 +100,10 @@ class LedgerEntry:
 
     Parameters
     ----------
-    label : str
-        Kind of release.
     scope : tuple of str
         Names of the enclosing scopes, from the outside.
-    mechanism : Mechanism
-        Mechanism with its budget.
     bound : Sensitivity
         The sensitivity that scaled the noise, in units.
-    unit : float
-        Value of one unit.
-    charge : Charge
-        Recorded charge.
     because : tuple of Disjoint or None
         Of each scope around it, from the outside, why its children work on disjoint rows; None
         where they do not.
@@ -144,8 +136,6 @@ class Scope:
         Names from the outside.
     because : Disjoint or None
         Why its children work on disjoint rows; None if they do not.
-    parent : Scope or None
-        The scope around it.
     most : Fraction, default=1
         Maximum fraction of the whole budget for its total.
     n_folds : int, default=0

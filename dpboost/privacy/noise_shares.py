@@ -193,8 +193,6 @@ def share_sigma(sigma: int, l2: int, honest: int, size: int) -> int:
     ----------
     sigma : int
         Standard deviation that is charged for.
-    l2 : int
-        The sensitivity.
     honest : int
         Shares that carry the noise, at least 2.
     size : int

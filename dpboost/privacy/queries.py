@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -52,6 +53,24 @@ class Query(SumQuery, Protocol):
         """Return the sensitivities of the result, from public numbers."""
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QueryInUnits:
+    """A query whose result is counted in parts of a row, or of a bound, for finer noise.
+
+    Parameters
+    ----------
+    units : int
+        Units that a row, or a part of one, is worth.
+    """
+
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Value of one unit of the result."""
+        return 1 / self.units
+
+
 class CategoryCountQuery(Protocol):
     """Counts of undeclared values; only for row stores that have all rows."""
 
@@ -68,10 +87,6 @@ def carry_out(rows: Any, command: str, given: Mapping[str, Any]) -> Any:
 
     Parameters
     ----------
-    rows : object
-        The state of rows.
-    command : str
-        Name of the method.
     given : mapping of str
         Its arguments: released splits and leaves, the next round.
 
@@ -136,8 +151,6 @@ class RowHandle:
 
         Parameters
         ----------
-        command : str
-            Name of the method.
         **given
             Arguments: public and released values, and secret random assignments.
         """
@@ -205,6 +218,11 @@ class LocalRows:
     def apply(self, command: str, **given: Any) -> None:
         """Carry out a command."""
         self._rows = carry_out(self._rows, command, given)
+
+
+def handle_of(rows: Any) -> RowHandle:
+    """Return the handle of rows of this process, in any state."""
+    return RowHandle(LocalRows(rows))
 
 
 def wrapped(store: RowStore, query: Query, neighbors: Neighbors) -> Sensitive:
@@ -295,13 +313,7 @@ class Sensitive:
         )
 
     def noise_stddev(self, noise: Noise) -> float:
-        """Return the standard deviation of the noise on an entry of its release, in units.
-
-        Raises
-        ------
-        InvalidParameterError
-            As `bound`.
-        """
+        """Return the standard deviation of the noise on an entry of its release, in units."""
         return noise.noise_stddev(self.bound(noise.needs))
 
     def map(

@@ -94,11 +94,6 @@ class RowCoins(_Secret):
         Returns
         -------
         ndarray of shape (n_rows,), uint64
-
-        Raises
-        ------
-        InvalidParameterError
-            If a row is outside 0..2**63-1.
         """
         first_row, n_rows = _check_rows(first_row, n_rows)
         words = np.empty(n_rows, dtype="<u8")
@@ -181,7 +176,7 @@ class Entropy(_Secret):
     Parameters
     ----------
     bit_generator : numpy.random.BitGenerator
-        Source of the bits.
+        Source of the bits, for the kernels of noise and selection.
     private : bool
         Whether the bits are unpredictable.
     coin_key : bytes of length 32, optional
@@ -189,7 +184,7 @@ class Entropy(_Secret):
         is started again assigns rows as before. Noise never follows from a key.
     """
 
-    __slots__ = ("_bit_generator", "_coin_key", "_n_coins", "_private")
+    __slots__ = ("_coin_key", "_n_coins", "_private", "bit_generator")
 
     def __init__(
         self,
@@ -198,7 +193,7 @@ class Entropy(_Secret):
         private: bool,
         coin_key: bytes | None = None,
     ) -> None:
-        self._bit_generator = bit_generator
+        self.bit_generator = bit_generator
         self._private = private
         self._coin_key = coin_key
         self._n_coins = 0
@@ -207,11 +202,6 @@ class Entropy(_Secret):
     def private(self) -> bool:
         """Whether the bits are secret."""
         return self._private
-
-    @property
-    def bit_generator(self) -> np.random.BitGenerator:
-        """The bit generator of the noise and selection kernels."""
-        return self._bit_generator
 
     @classmethod
     def secure(cls, coin_key: bytes | None = None) -> Entropy:
@@ -239,11 +229,6 @@ class Entropy(_Secret):
         ----------
         noise_seed : int
             At least 0.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the seed is not such an integer.
         """
         seed = check_integer("noise_seed", "Entropy", noise_seed, low=0)
         return cls(np.random.PCG64(np.random.SeedSequence(seed)), private=False)
@@ -254,7 +239,7 @@ class Entropy(_Secret):
             self._n_coins += 1
             counter = self._n_coins.to_bytes(8, "big")
             return RowCoins(hmac.digest(self._coin_key, counter, hashlib.sha256))
-        words = np.asarray(self._bit_generator.random_raw(KEY_WORDS), dtype=np.uint64)
+        words = np.asarray(self.bit_generator.random_raw(KEY_WORDS), dtype=np.uint64)
         return RowCoins(words.astype("<u8", casting="safe").tobytes())
 
     def __repr__(self) -> str:
@@ -283,11 +268,6 @@ def block_thresholds(probabilities: Sequence[Fraction]) -> NDArray[np.uint64]:
     -------
     ndarray of shape (n_thresholds,), uint64
         Ascending; as many as there are probabilities, less those at which the sum is 1.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a probability is negative or not rational, or their sum exceeds 1.
     """
     must = "fractions that are not negative and sum to at most 1"
     thresholds = []

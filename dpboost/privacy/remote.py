@@ -113,10 +113,6 @@ class Release:
     ----------
     mechanism : Mechanism
         What to draw, with its budget.
-    value : RemoteSensitive
-        The value.
-    label : str
-        Kind of release, for the report.
     branch : tuple of str
         Names of the nested parts of the rows that the value is about, from the outside. Parts
         of one part hold disjoint rows.

@@ -81,8 +81,6 @@ class StabilityHistogram:
 
     Parameters
     ----------
-    noise : Noise
-        On each count.
     threshold : int
         In units.
     """

@@ -92,8 +92,6 @@ def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float
     ----------
     setting : Setting
         The loss's gradient bound is the filter, its constant hessian the denominator.
-    schedule : Schedule
-        How trees share rows.
     clip_decay : float
         Decay of the leaf clip inside an ensemble; 0 where leaves are not clipped geometrically.
     """

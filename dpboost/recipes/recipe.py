@@ -233,16 +233,7 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_given(given: Given, owner: str) -> None:
-    """Raise for a name that no recipe has, or a value outside its domain.
-
-    Parameters
-    ----------
-    given : mapping
-
-    Raises
-    ------
-    InvalidParameterError
-    """
+    """Raise for a name that no recipe has, or a value outside its domain."""
     for name, value in given.items():
         if name not in DOMAINS:
             raise refuse("hyper", owner, "parameters of recipes by name", dict(given))
@@ -250,26 +241,14 @@ def check_given(given: Given, owner: str) -> None:
 
 
 def constraints_of(given: Given, names: Sequence[str], owner: str) -> Constraints:
-    """Return what a model of these columns may not do.
-
-    Raises
-    ------
-    InvalidParameterError
-        For constraints that do not fit the columns.
-    """
+    """Return what a model of these columns may not do."""
     return Constraints.of(
         given.get("monotone_constraints"), given.get("interaction_constraints"), names, owner
     )
 
 
 def contributions_of(values: Given, n_features: int, owner: str) -> tuple[float, ...] | None:
-    """Return the factor of every feature, None if none are given.
-
-    Raises
-    ------
-    InvalidParameterError
-        For factors that do not fit the columns, and where no feature is left.
-    """
+    """Return the factor of every feature, None if none are given."""
     name = "feature_contri"
     if values.get(name) is None:
         return None
@@ -281,13 +260,7 @@ def contributions_of(values: Given, n_features: int, owner: str) -> tuple[float,
 
 
 def on_columns(values: Given, names: Sequence[str], owner: str) -> dict[str, Any]:
-    """Return the values with constraints and factors by the positions of columns.
-
-    Raises
-    ------
-    InvalidParameterError
-        For what does not fit the columns.
-    """
+    """Return the values with constraints and factors by the positions of columns."""
     found = constraints_of(values, names, owner)
     factors = contributions_of(values, len(names), owner)
     if factors is not None and not (found.allowed(len(names)) & (np.array(factors) > 0)).any():

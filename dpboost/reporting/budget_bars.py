@@ -42,13 +42,7 @@ def draw_bars(owner: str, title: str, bars: Sequence[Bar], ax: Any = None) -> An
 
 
 def report_bars(report: ReportTerms, owner: str) -> tuple[str, list[Bar]]:
-    """Return the title and the bars of a report: one for each kind of release.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the fit is not private.
-    """
+    """Return the title and the bars of a report: one for each kind of release."""
     shares = [(each.label, each.share) for each in report.releases]
     if not shares or any(share is None for _, share in shares):
         raise InvalidParameterError(

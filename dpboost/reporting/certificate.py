@@ -47,7 +47,6 @@ def certificate(
 
     Parameters
     ----------
-    report : PrivacyReport
     model : str, Booster or estimator, optional
         Model text, or an object that contains it; the certificate contains its hash.
     stated : mapping of str to str, optional

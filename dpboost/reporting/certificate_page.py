@@ -49,7 +49,6 @@ def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Docu
 
     Parameters
     ----------
-    report : PrivacyReport
     record : mapping
         As `certificate` makes it.
     """

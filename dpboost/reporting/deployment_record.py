@@ -26,7 +26,6 @@ def registry_record(report: ReportTerms, certificate: Mapping[str, Any]) -> dict
 
     Parameters
     ----------
-    report : PrivacyReport
     certificate : mapping
         Certificate of the report, with the hash of the model.
 

@@ -50,18 +50,11 @@ def signed(certificate: Mapping[str, Any], private: bytes, *, model: str) -> dic
         With the hash of the model.
     private : bytes
         Private key in PEM, as `new_key` returns it.
-    model : str
-        Name of the model file.
 
     Returns
     -------
     dict
         For ``json.dumps``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the bytes are not an Ed25519 private key.
     """
     try:
         key = serialization.load_pem_private_key(private, password=None)

@@ -22,10 +22,6 @@ BREAKERS = (
 def document(report: ReportTerms) -> Document:
     """Return a report as a document.
 
-    Parameters
-    ----------
-    report : PrivacyReport
-
     Returns
     -------
     Document

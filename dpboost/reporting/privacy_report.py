@@ -251,8 +251,6 @@ def _loss_distribution(*, epsilon: float, delta: float, mu: float | None, failur
 
     Parameters
     ----------
-    epsilon, delta : float
-        The guarantee.
     mu : float or None
         Of Gaussian differential privacy, which is tighter than one pair.
     failure : float

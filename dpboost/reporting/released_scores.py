@@ -23,7 +23,6 @@ def scores_record(evaluation: Any, model_sha256: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    evaluation : Evaluation
     model_sha256 : str
         Hash of the evaluated model text.
     """
@@ -65,11 +64,6 @@ def listed_scores(
         Hash of the model of the certificate.
     budget : mapping or None
         Budget of the fit, as in the report.
-
-    Raises
-    ------
-    InvalidParameterError
-        If scores are of another model, or a file contains none.
     """
     found = []
     for each in given:

@@ -45,22 +45,14 @@ class ReleaseSummary:
 
     Parameters
     ----------
-    label : str
-        Kind of release.
     releases : int
         Number of releases; public, because it depends on released values only.
     scope : str
         Names of the scopes, with ``*`` if they differ.
     mechanism : str
         Names of the mechanisms.
-    kind : str
-        Norm of the sensitivity.
     smallest, largest : int
         Smallest and largest sensitivity, in units.
-    unit : float
-        Value of a unit.
-    reason : str
-        Reason for the sensitivity.
     share : Fraction or None
         Fraction of the capacity that these releases use on the most expensive path through the
         parallel scopes; None if the capacity is infinite. The shares add up to ``spent``.

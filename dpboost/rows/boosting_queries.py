@@ -25,15 +25,7 @@ from dpboost.trees.random_partition import Partition
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LeafSums:
-    """Gradient and hessian sums of the leaves of a public partition, for every output.
-
-    Parameters
-    ----------
-    partition : Partition
-        Public tree.
-    scale : SumScale
-        Clips and factors.
-    """
+    """Gradient and hessian sums of the leaves of a public partition, for every output."""
 
     partition: Partition
     scale: SumScale
@@ -65,8 +57,6 @@ class NodeHistograms:
 
     Parameters
     ----------
-    n_nodes : int
-        Number of requested nodes.
     n_cells : int
         Cells of a node.
     step : {1, 2}

@@ -47,11 +47,6 @@ def count_values(values: Iterable[Hashable]) -> Counter[Name]:
     -------
     Counter
         Private; counts of several sites add up.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a value cannot be hashed.
     """
     listed = values.tolist() if isinstance(values, np.ndarray) else values
     try:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.privacy.queries import QueryInUnits
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -81,24 +82,16 @@ class HasColumns(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Magnitudes:
+class Magnitudes(QueryInUnits):
     """Rows in every cell: of one column, of the labels, or of each row's largest number.
 
     Parameters
     ----------
     columns : int, tuple of int, or None
         One column; several, of which a row's largest absolute value counts; None for labels.
-    units : int
-        Units that a row is worth.
     """
 
     columns: int | tuple[int, ...] | None
-    units: int
-
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -122,7 +115,7 @@ class Magnitudes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RangeCounts:
+class RangeCounts(QueryInUnits):
     """Counts of labels in cells of a range; the outermost cells include values outside.
 
     Proof: docs/proofs/label-range.md.
@@ -131,8 +124,6 @@ class RangeCounts:
     ----------
     low, high : float
         The range, ``low < high``.
-    units : int
-        Units that a row is worth.
     n_cells : int or None, default=64
         Equal cells; with 1, rows are counted. None for cells around the number of the range that
         is nearest to zero: their edges are at the width of the range times powers of two from it,
@@ -141,13 +132,7 @@ class RangeCounts:
 
     low: float
     high: float
-    units: int
     n_cells: int | None = RANGE_CELLS
-
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:

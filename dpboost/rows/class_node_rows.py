@@ -23,8 +23,6 @@ class ClassRows(SortedRows):
         Position of each row's label in the public list of classes.
     present : ndarray of shape (n_rows,), bool
         False for rows whose label is not in the list: they take no part.
-    threads : Threads
-        Of the kernels; results do not depend on it.
     weights : ndarray of shape (n_rows,), int32, optional
         Of each row in units of 2^-16 of the largest one, 0 to 65536: what it counts. Without
         them a row counts one.

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import to_integer_units
 from dpboost.privacy.exact_arithmetic import root_up
+from dpboost.privacy.queries import QueryInUnits
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -92,7 +93,7 @@ class PredictedRows:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreCells:
+class ScoreCells(QueryInUnits):
     """Rows by their score in equal cells of a range, of each output; independent of labels.
 
     Proof: docs/proofs/evaluation.md.
@@ -101,18 +102,10 @@ class ScoreCells:
     ----------
     ranges : tuple of (float, float)
         Of each output. What is outside is in the outermost cells.
-    units : int
-        Units that a row is worth.
     """
 
     ranges: tuple[tuple[float, float], ...]
     n_cells: int
-    units: int
-
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -136,7 +129,7 @@ class ScoreCells:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreLabelCounts:
+class ScoreLabelCounts(QueryInUnits):
     """Rows by group, score bin and label, of each output; and by group, label and hit.
 
     Proof: docs/proofs/evaluation.md.
@@ -147,8 +140,6 @@ class ScoreLabelCounts:
         Of each output: ascending borders between bins. A score equal to a border is below it.
     n_classes : int
         Of the model: hits are counted for more than two alone.
-    units : int
-        Units that a row is worth.
 
     Notes
     -----
@@ -159,12 +150,6 @@ class ScoreLabelCounts:
     edges: tuple[tuple[float, ...], ...]
     n_groups: int
     n_classes: int
-    units: int
-
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / self.units
 
     @property
     def shapes(self) -> list[tuple[int, int, int]]:
@@ -210,7 +195,7 @@ class ScoreLabelCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErrorCells:
+class ErrorCells(QueryInUnits):
     """Rows by the magnitude of their error, in cells whose width halves at every second one.
 
     Proof: docs/proofs/evaluation.md.
@@ -219,17 +204,9 @@ class ErrorCells:
     ----------
     width : float
         Of the label bounds: no error is larger.
-    units : int
-        Units that a row is worth.
     """
 
     width: float
-    units: int
-
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -255,7 +232,7 @@ class ErrorCells:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErrorSums:
+class ErrorSums(QueryInUnits):
     """Sums over the rows of each group: rows, errors, losses, labels.
 
     Proof: docs/proofs/evaluation.md.
@@ -268,8 +245,6 @@ class ErrorSums:
         Level of the quantile loss; None for no such sum.
     labels : bool
         Whether labels and their squares are added up.
-    units : int
-        Units that a part of one is worth.
 
     Notes
     -----
@@ -282,12 +257,6 @@ class ErrorSums:
     quantile: float | None
     labels: bool
     n_groups: int
-    units: int
-
-    @property
-    def unit(self) -> float:
-        """Worth of one unit."""
-        return 1 / self.units
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -335,7 +304,7 @@ class ErrorSums:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BinCounts:
+class BinCounts(QueryInUnits):
     """Rows by bin of each feature, all features as one vector.
 
     Proof: docs/proofs/evaluation.md.
@@ -344,17 +313,9 @@ class BinCounts:
     ----------
     sizes : tuple of int
         Bins of each feature, that of missing values included.
-    units : int
-        Units that a row is worth.
     """
 
     sizes: tuple[int, ...]
-    units: int
-
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:

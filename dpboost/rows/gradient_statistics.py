@@ -39,14 +39,10 @@ class NodeStatistics:
     ----------
     source : RowHandle
         Of the tree's rows, which have ``nodes``.
-    layout : Layout
-        Public positions of cells and candidates.
     neighbors : Neighbors
         The relation whose constants go with each value.
     whole : bool, default=False
         Whether all rows are in one place, which then computes scores by itself.
-    n_threads : int
-        Threads of the kernels; results do not depend on it.
 
     Privacy
     -------
@@ -90,11 +86,6 @@ class NodeStatistics:
 
     def split_scores(self, criterion: GradientGain) -> Sensitive:
         """Score every candidate of the nodes of the level.
-
-        Parameters
-        ----------
-        criterion : GradientGain
-            Scores of the candidates.
 
         Returns
         -------

@@ -22,8 +22,6 @@ class LabelRows(SortedRows):
     bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
     labels : ndarray of shape (n_rows,), float64
         Scaled to [-1, 1].
-    threads : Threads
-        Of the kernels; results do not depend on it.
     weights : ndarray of shape (n_rows,), int32, optional
         Of each row in units of 2^-16 of the largest one, 0 to 65536; all the largest one without.
 

@@ -16,8 +16,6 @@ class LevelHistograms:
 
     Parameters
     ----------
-    n_threads : int
-        Threads of the kernels; results do not depend on it.
     workspace : Workspace, optional
         Where large arrays come from.
 

@@ -25,10 +25,6 @@ class NodeRows:
         Bins of the tree's rows, by column.
     packed : ndarray of shape (n_rows,), int64
         Packed gradient and count of each row; zero for a row that the filter drops.
-    layout : Layout
-        Public positions of cells and candidates.
-    n_threads : int
-        Threads of the kernels; results do not depend on it.
     workspace : Workspace, optional
         Where large arrays come from.
 

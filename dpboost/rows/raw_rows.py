@@ -58,8 +58,6 @@ class RawRows:
         ``read_again(schema)`` reads the table with other lists of categories.
     first_row : int, default=0
         Number of the first row among the rows of all row stores.
-    threads : Threads, optional
-        Threads of the kernels; one by default.
     """
 
     table: Table
@@ -220,8 +218,6 @@ class EncodedRows:
         Class of each row; zeros in a regression.
     first_row : int, default=0
         Number of the first row among the rows of all row stores.
-    threads : Threads, optional
-        Threads of the kernels; one by default.
     """
 
     table: Table | None
@@ -241,7 +237,10 @@ class EncodedRows:
     def bins(self, binner: Binner) -> BinnedRows:
         """Return the bins of the table."""
         assert self.table is not None
-        return binner.transform(self.table, self.threads.now())
+        n_threads = self.threads.now()
+        if isinstance(self.table, BatchedTable):
+            return self.table.bins(binner, n_threads)
+        return binner.transform(self.table, n_threads)
 
     def into_rounds(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BoostingState:
         """Return the rows as boosting has them: in bins, with scores at their start.
@@ -303,8 +302,6 @@ class RowCount:
 
     Parameters
     ----------
-    weighting : Weighting, optional
-        A row counts as its weight, in units of the largest one.
     others : bool, default=False
         Whether the rows that take no part are counted as well, at the end.
     """
@@ -351,13 +348,7 @@ class PresentRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassSizes:
-    """Number of rows of each class, or sums of their weights, and of rows without a class.
-
-    Parameters
-    ----------
-    weighting : Weighting, optional
-        A row counts as its weight, in units of the largest one.
-    """
+    """Number of rows of each class, or sums of their weights, and of rows without a class."""
 
     n_classes: int
     weighting: Weighting | None = None

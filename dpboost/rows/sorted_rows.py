@@ -32,8 +32,6 @@ class SortedRows:
     bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
     present : ndarray of shape (n_rows,), bool
         False for rows that take no part.
-    threads : Threads
-        Of the kernels; results do not depend on it.
 
     Privacy
     -------

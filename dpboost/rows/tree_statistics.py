@@ -24,8 +24,6 @@ class TreeStatistics:
         gains, which do not add up over sites, from a trusted one only.
     neighbors : Neighbors
         The relation whose constants go with each value.
-    n_threads : int
-        Threads of the kernels; results do not depend on it.
 
     Privacy
     -------

@@ -107,11 +107,6 @@ def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any], str]]:
         Of dates in days.
     kind : {"category", "date", ""}
         What the type of the column says.
-
-    Raises
-    ------
-    InvalidParameterError
-        For an input that is not a table.
     """
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()

@@ -67,13 +67,7 @@ class Columns:
 
 
 def vectors(column: Any) -> np.ndarray:
-    """Return a column of lists of numbers as an array.
-
-    Raises
-    ------
-    InvalidParameterError
-        Where some are missing or of another length.
-    """
+    """Return a column of lists of numbers as an array."""
     column = column.combine_chunks()
     lengths = column.value_lengths().to_numpy(zero_copy_only=False)
     values = column.flatten().to_numpy(zero_copy_only=False)

@@ -19,7 +19,7 @@ from dpboost.data.table import Table
 from dpboost.losses.softmax import MOST_CLASSES
 from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import RowHandle, handle_of
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.held_out_rows import HeldOutRows, QuantileBalance
 from dpboost.training.fitted_model import FittedModel
@@ -69,7 +69,7 @@ def calibrated(
     bounds = schema.label_bounds if schema.classes is None else None
     rows = held_out_scores(fitted.ensemble, table, labels, bounds, schema.classes, n_threads)
     threshold = release_quantile(
-        RowHandle(LocalRows(rows)),
+        handle_of(rows),
         level=level,
         grid=thresholds(bounds),
         budget=ledger.capacity,
@@ -152,8 +152,6 @@ def release_quantile(
         In (0, 1).
     grid : ndarray of shape (2**k,), float64
         Public, in rising order.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
 
     Returns
     -------

@@ -28,12 +28,6 @@ class FittedModel:
 
     Parameters
     ----------
-    ensemble : Ensemble
-        Released trees and public bins.
-    recipe : Recipe
-        The algorithm.
-    hyperparameters : Parameters
-        The values used.
     completed : CompletedSchema
         The completed schema and where it comes from.
     report : PrivacyReport
@@ -85,8 +79,6 @@ def fitted_model(
 
     Parameters
     ----------
-    grown : Grown
-        What was released.
     ledger : Ledger
         All of whose releases are made.
     n_rows : float or None

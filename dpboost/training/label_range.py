@@ -87,8 +87,6 @@ class NoisyCount:
     ----------
     rows : float
         At least 1.
-    noise_stddev : float
-        Standard deviation of its noise.
     """
 
     rows: float
@@ -145,19 +143,12 @@ def release_label_range(
     budget : Fraction or inf
         Of the first two histograms, in the unit of the ledger's accountant; each further one
         costs as much as the second.
-    label : str
-        Kind of release, for the report.
 
     Returns
     -------
     SeenRange or None
         Inside the bounds, ``low < high``; the bounds where noise hides the labels. None for
         bounds that are not looked into.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the budget is not covered.
 
     Privacy
     -------
@@ -217,8 +208,6 @@ class _Counts:
     ----------
     edges : ndarray of shape (n_cells + 1,)
     released : ndarray of shape (n_cells,)
-    noise_stddev : float
-        Of a count.
     threshold : float
         What noise alone reaches in hardly any cell.
     """
@@ -373,8 +362,6 @@ def learn_label_range(
         That of the trees, of which a part is taken.
     epsilon : float
         That of one row of the fit.
-    max_rows : int or None
-        As declared.
 
     Privacy
     -------

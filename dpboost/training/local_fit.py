@@ -13,7 +13,7 @@ from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.budgeting.holdout import HELD, TRAINED
 from dpboost.data.users import first_rows, sample_rows, take_rows
 from dpboost.privacy.ledger import Disjoint, Ledger
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import RowHandle, handle_of
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.training.conformal import HELD_OUT, calibrated
@@ -237,4 +237,4 @@ def read_local(
         read_again=lambda schema: read(X, schema, reading),
         threads=Threads.of(request.n_jobs),
     )
-    return RowHandle(LocalRows(store)), inputs, ledger, aside
+    return handle_of(store), inputs, ledger, aside

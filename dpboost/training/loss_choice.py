@@ -42,8 +42,6 @@ class Start(NamedTuple):
     ----------
     loss : Loss
         With its start.
-    weighting : Weighting or None
-        How rows are weighted.
     seen : SeenRows or None
         What was released of their number; None if nothing was.
     """
@@ -71,11 +69,6 @@ def choose_loss(
     loss : Loss
     classes : tuple
         Public classes in their order, empty for a regression.
-
-    Raises
-    ------
-    InvalidParameterError
-        Where released classes do not suit the fit.
     """
     if request.task == "regression":
         return request.objective.loss(schema, label_spread=label_spread), ()
@@ -225,8 +218,6 @@ class SeenRows:
         Standard deviation of the noise of each size.
     others : float
         Rows whose label is of no class; 0 where there are no classes.
-    noise_stddev : float
-        Standard deviation of its noise.
     weight : float
         What ``n_rows`` counts in: the largest weight of a row, 1 where it counts rows.
     mean : float or None
@@ -298,8 +289,6 @@ def release_start(
         Turns a mean of scaled labels, or the shares of several classes, into a start value.
     source : RowHandle
         Of ``EncodedRows``.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
     weighting : Weighting, optional
         A row then counts as its weight, in units of the largest one.
     fixed : bool, default=False
@@ -383,8 +372,6 @@ def release_class_sizes(
     ----------
     source : RowHandle
         Of ``EncodedRows``.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
     weighting : Weighting, optional
         A row then counts as its weight, in units of the largest one.
 

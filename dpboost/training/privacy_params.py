@@ -76,8 +76,6 @@ class PrivacyRequest:
         Probability that the guarantee may fail, in [0, 1).
     neighbors : Neighbors
         What "one person more or less" means.
-    schema : Schema
-        What is declared public.
     assume_public : tuple of str
         What is taken as public by assumption.
     noise_seed : int or None
@@ -142,13 +140,7 @@ class PrivacyRequest:
         )
 
     def settled(self, accountant: Callable[[float, float], Accountant]) -> PrivacyRequest:
-        """Return the request once the recipe is known, whose accountant a claim needs.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the budget has no account for the recipe.
-        """
+        """Return the request once the recipe is known, whose accountant a claim needs."""
         return self if self.claim is None else replace(self, claim=self.claim.settled(accountant))
 
     def refuse_epsilon(self, owner: str, least: float, what: str) -> InvalidParameterError:
@@ -312,8 +304,6 @@ def warn_of_terms(
 
     Parameters
     ----------
-    schema : Schema
-        As the user declares it.
     task : {"regression", "classification"}
     seeded : bool
         Whether the noise comes from a seed.
@@ -377,8 +367,6 @@ def warn_of_budget(
 
     Parameters
     ----------
-    recipe : str
-        Its name.
     spent_on : Fraction or inf
         Remaining budget for the trees.
     needed : float
@@ -433,8 +421,6 @@ def check_noise(
 
     Parameters
     ----------
-    given : mapping
-        What the user has set.
     privacy : PrivacyRequest
         With settled claims.
     classes : sequence or None

@@ -29,7 +29,7 @@ from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Noise
-from dpboost.privacy.queries import RowHandle
+from dpboost.privacy.queries import QueryInUnits, RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -71,7 +71,7 @@ class HasTable(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FineCounts:
+class FineCounts(QueryInUnits):
     """Counts of rows in every fine cell of some features, without missing values.
 
     The cells are those of the kernel that bins the rows later.
@@ -80,8 +80,6 @@ class FineCounts:
     ----------
     fine : dict of int to AffineBins
         Cells of each feature, ``N_CELLS`` or fewer.
-    units : int
-        Units that a row is worth.
     together : int, default=1
         So many adjacent cells are counted as one, a power of two; a feature with no more cells
         than then remain keeps them. The first and the last cell of a feature, which hold what lies
@@ -90,13 +88,7 @@ class FineCounts:
 
     fine: Mapping[int, AffineBins]
     zero_as_missing: bool
-    units: int
     together: int = 1
-
-    @property
-    def unit(self) -> float:
-        """Value of one unit in rows."""
-        return 1 / self.units
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -229,8 +221,6 @@ def release_bins(
         Bins of a feature, 2 to 255.
     n_rows : float
         Released number of rows.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
 
     Returns
     -------
@@ -313,8 +303,6 @@ class _Counts(NamedTuple):
         By feature, as `FineCounts.read` returns them.
     ends : dict of int to (float, float)
         In the first and the last cell alone.
-    noise_stddev : float
-        Of a count.
     together : int
         Adjacent cells that were counted as one.
     """
@@ -503,8 +491,6 @@ def merge_cells(
     ----------
     noisy : ndarray of shape (n_features, n_counted)
         Released counts, each of ``n_cells / n_counted`` adjacent cells.
-    noise_stddev : float
-        Standard deviation of their noise.
     n_rows : float
         Released number of rows.
     n_bins : int
@@ -540,8 +526,6 @@ def denoise(noisy: NDArray[np.float64], noise_stddev: float) -> NDArray[np.float
     ----------
     noisy : ndarray of shape (n_features, 2**k)
         Released counts.
-    noise_stddev : float
-        Standard deviation of their noise.
 
     Returns
     -------

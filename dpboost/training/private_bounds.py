@@ -53,10 +53,6 @@ def release_bounds(
         Of rows with columns and labels. NaN is missing.
     column : int or None
         The private column; None for the labels.
-    budget : Fraction or inf
-        In the unit of the ledger's accountant.
-    label : str
-        Kind of release, for the report.
 
     Returns
     -------
@@ -64,11 +60,6 @@ def release_bounds(
         Outer edges of the outermost cells that pass; ``(0.0, 0.0)`` for a column of zeros.
         Numbers outside are for the caller to clip. None when no cell passes: the rows or the
         budget are too few, and the caller falls back on a public transform of the whole line.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the budget is not covered.
 
     Privacy
     -------
@@ -106,11 +97,6 @@ def release_magnitude(
     float or None
         Upper edge of the outermost cell that holds enough rows' largest absolute value; None when
         no cell passes.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the budget is not covered.
 
     Privacy
     -------

@@ -30,8 +30,6 @@ def release_categories(
     ----------
     ledger : Ledger
         Charged once, with ``budget`` and ``delta``.
-    source : RowHandle
-        Where the rows are.
     query : CategoryCountQuery
         Counts the values of each column, :math:`q` of them, by `count_values` or `count_codes`.
     budget : Fraction or inf

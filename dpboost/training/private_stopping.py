@@ -21,7 +21,7 @@ from dpboost.data.table import Table
 from dpboost.growing.growth import RoundCallback
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.recipes.recipe import Setting
 from dpboost.rows.loss_change import LossChange, TwiceJudged
 from dpboost.schema import ResolvedSchema, Schema
@@ -45,12 +45,7 @@ _ABSOLUTE = ("regression_l1", "mape", "huber", "fair")
 
 
 def check_stopping(request: FitRequest) -> None:
-    """Raise if rows that are held out cannot evaluate what is trained.
-
-    Raises
-    ------
-    InvalidParameterError
-    """
+    """Raise if rows that are held out cannot evaluate what is trained."""
     weights, continuation = request.weights, request.continuation
     given = {
         "conformal": request.conformal is not None,
@@ -218,7 +213,7 @@ class StoppingRows:
 
         Proof: docs/proofs/early-stopping.md.
         """
-        source = RowHandle(LocalRows(TwiceJudged(before=self._best, now=losses)))
+        source = handle_of(TwiceJudged(before=self._best, now=losses))
         query = LossChange(bound=self._bound, units=self._units())
         value = source.ask(query, self.ledger.neighbors)
         with self.ledger.beside(DIVISION, HELD, most=STOPPING_SHARE):

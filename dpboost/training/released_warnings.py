@@ -182,8 +182,6 @@ def warn_after_trees(
 
     Parameters
     ----------
-    schema : ResolvedSchema
-        Declared by the user.
     seen, classes, request, ledger
         As in `warn_before_trees`.
     """
@@ -200,13 +198,7 @@ def warn_after_trees(
 
 
 def unlisted_values(grown: Grown, schema: ResolvedSchema) -> list[str]:
-    """Return a line on declared lists that most rows have no value of, if any.
-
-    Parameters
-    ----------
-    schema : ResolvedSchema
-        Declared by the user.
-    """
+    """Return a line on declared lists that most rows have no value of, if any."""
     if grown.listed is None:
         return []
     found = {position: grown.listed.of(position) for position in sorted(schema.categories)}

@@ -198,12 +198,6 @@ class FitRequest:
         Kind of the labels; the objective says which loss.
     given : mapping
         Parameters of the recipe that the user has set.
-    privacy : PrivacyRequest
-        The guarantee asked for.
-    objective : Objective
-        What to learn.
-    weights : Weights
-        How rows and classes count.
     continuation : Continuation
         Where scores begin, if not at a released start value.
     public_seed : int
@@ -258,11 +252,6 @@ class FitRequest:
         -------
         FitRequest
             With the label bounds that belong to the objective, and a settled budget.
-
-        Raises
-        ------
-        InvalidParameterError
-            For parameters that do not go together.
         """
         recipe, privacy, objective = self.recipe, self.privacy, self.objective
         recipe.check_task(self.task, self.owner)
@@ -393,13 +382,7 @@ class FitRequest:
         return self.recipe.settle(replace(facts, given={**facts.given, "n_estimators": most}))
 
     def on_columns(self, inputs: Inputs) -> FitRequest:
-        """Return the request with constraints by the positions of columns.
-
-        Raises
-        ------
-        InvalidParameterError
-            For constraints that do not fit the columns, and for a direction of categories.
-        """
+        """Return the request with constraints by the positions of columns."""
         columns = inputs.columns
         names = columns.feature_names
         monotone = constraints_of(self.given, names, self.owner).monotone

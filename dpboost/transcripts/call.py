@@ -304,8 +304,6 @@ class Call:
         Name of the function, such as ``"fit"`` or ``"evaluate"``.
     subject : type or None
         Class of the estimator whose method it is.
-    parameters : mapping
-        Of the estimator.
     arguments : mapping
         Public arguments, by name.
     tables, numbers : mapping

@@ -39,13 +39,7 @@ class DatasetParts:
 
 
 class MissingObject:
-    """Code or another object that a file does not contain, by its name.
-
-    Parameters
-    ----------
-    name : str
-        What it was.
-    """
+    """Code or another object that a file does not contain, by its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -46,13 +46,6 @@ class Constraints:
         ----------
         monotone_constraints : list of int, str like "1,0,-1", dict of name to int, or None
         interaction_constraints : list of lists of int or name, str like "[0,1],[2]", or None
-        names : sequence of str
-            Of all columns.
-
-        Raises
-        ------
-        InvalidParameterError
-            For what is neither, and for columns that are not there.
         """
         return cls(
             monotone=_monotone(monotone_constraints, names, owner),

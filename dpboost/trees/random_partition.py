@@ -95,8 +95,6 @@ class PartitionGrid:
             At most three different features.
         depth : int
             Levels of splits.
-        public : numpy.random.Generator
-            Public randomness.
         """
         words = public.integers(
             0, 2**64, size=WORDS_PER_NODE * 2**depth, dtype=np.uint64, endpoint=False

@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
@@ -25,9 +22,8 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants, impurities
-from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.recipes.single_tree import (
     dp_topdown,
@@ -39,55 +35,15 @@ from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.class_queries import ClassCounts, ClassHistograms, GroupedCells, NodeSizes
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.row_attributes import RowExtras
-
-ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
-
-Patches = list[tuple[Any, str, Any]]
-
-
-# Checks of other runs than the replays of a witness.
-OTHER_RUNS = ("fresh noise",)
+from tests.audit.mutations import ADD, REPLACE, PlantedBug, fixed_seed, table
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeMutation:
-    """A bug, where to plant it, and what must notice.
+class TreeMutation(PlantedBug):
+    """A bug of single trees."""
 
-    Parameters
-    ----------
-    name : str
-    recipe : str
-    patches : callable
-        Returns what to replace: (object, attribute, value).
-    witness : str
-        Name of the witness.
-    check : str
-        Name of the check that must fail.
-    """
-
-    name: str
-    recipe: str
-    patches: Callable[[], Patches]
-    witness: str
-    check: str
-    neighbors: Neighbors = ADD
     steering: dict[tuple[str, int], Any] = field(default_factory=dict)
     numbers: bool = False
-
-    def setting(self) -> str:
-        """Return what the audit runs on: where it is the same, so is the run without a bug."""
-        return repr(replace(self, name="", patches=list, check=self._audited()))
-
-    def _audited(self) -> str:
-        """Return the check where it decides what is run, otherwise nothing."""
-        return self.check if self.check in OTHER_RUNS else ""
-
-    def found(self, *, planted: bool) -> set[str]:
-        """Names of the checks that fail, with or without the bug."""
-        with ExitStack() as stack:
-            for patch in self.patches() if planted else []:
-                stack.enter_context(mock.patch.object(*patch, create=True))
-            return {violation.check for violation in self._audit()}
 
     def _audit(self) -> list[Violation]:
         if self.check == "fresh noise":
@@ -352,13 +308,6 @@ def rows_left_out_of_the_norm():
     return [(SumScale, "bounds", bounds)]
 
 
-def fixed_seed():
-    def secure():
-        return Entropy(np.random.PCG64(42), private=True)
-
-    return [(Entropy, "secure", secure)]
-
-
 LONE = "lone row, level 0, own criterion, 2 classes"
 ROOT = "lone row, level 0, root_gini, 2 classes"
 
@@ -579,15 +528,5 @@ TREE_MUTATIONS = [
 ]
 
 
-def table() -> str:
-    """Return the table of the audit's README."""
-    lines = ["| planted bug | recipe, relation | witness | check that fails |", "|---|---|---|---|"]
-    lines += [
-        f"| {m.name} | {m.recipe}, {m.neighbors.value} | {m.witness} | {m.check} |"
-        for m in TREE_MUTATIONS
-    ]
-    return "\n".join(lines)
-
-
 if __name__ == "__main__":
-    print(table())
+    print(table(TREE_MUTATIONS))

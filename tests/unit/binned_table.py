@@ -8,7 +8,7 @@ import pytest
 
 from dpboost._utils.threads import Threads
 from dpboost.data.sparse import SparseBins
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_statistics import ClassStatistics
@@ -63,7 +63,7 @@ def statistics(layout):
         nodes = kind(bins, words, layout, n_threads)
         position = SimpleNamespace(nodes=nodes, split=nodes.split)
         return NodeStatistics(
-            RowHandle(LocalRows(position)),
+            handle_of(position),
             layout,
             neighbors,
             whole=kind is not NodeRows,
@@ -112,7 +112,7 @@ def class_statistics(candidates):
             bins, classes, present, n_classes=n_classes, candidates=layout, threads=Threads(1)
         )
         return ClassStatistics(
-            RowHandle(LocalRows(position)),
+            handle_of(position),
             n_classes=n_classes,
             candidates=layout,
             neighbors=neighbors,

@@ -39,11 +39,6 @@ def tree_blocks(ensemble: Ensemble) -> list[str]:
     -------
     list of str
         ASCII; for an ensemble without trees one leaf for each output.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a value or a category cannot be written, or a tree is malformed.
     """
     unit = ensemble.unit
     starts = [_start_units(start, unit) for start in ensemble.start]
@@ -148,8 +143,6 @@ def split_gains(trees: Sequence[Tree], nodes: Nodes) -> NDArray[np.float64]:
     ----------
     trees : sequence of Tree
         Released trees, at least one.
-    nodes : Nodes
-        Their layout.
 
     Returns
     -------
@@ -195,8 +188,6 @@ def leaf_counts(ensemble: Ensemble, trees: Sequence[Tree], nodes: Nodes) -> NDAr
         With the public bins, and the released number of rows where there is one.
     trees : sequence of Tree
         Released trees, at least one.
-    nodes : Nodes
-        Their layout.
 
     Returns
     -------

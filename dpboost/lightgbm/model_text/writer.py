@@ -77,11 +77,6 @@ def check_writable(binner: Binner, *, objective: str = "") -> None:
     ----------
     objective : str
         LightGBM's objective string.
-
-    Raises
-    ------
-    InvalidParameterError
-        As `model_text` would.
     """
     feature_names(binner.feature_names)
     for f in np.flatnonzero(binner.is_categorical).tolist():

@@ -13,7 +13,7 @@ from dpboost.data.batched_table import BatchedTable, binned_table
 from dpboost.data.batches import Batches
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins, EdgeBins, uniform_bins
-from dpboost.data.table import ColumnFacts, Table, read_table
+from dpboost.data.table import read_table
 from dpboost.schema import Schema
 from tests.tables import dense_bins
 
@@ -339,20 +339,16 @@ def test_categories_of_a_frame_have_the_bins_of_their_codes(listed, ordered):
         np.testing.assert_array_equal(binner.transform(table), expected)
 
 
-class TwoParts(Table):
-    def parts(self):
-        yield from (read_table(np.zeros((3, 4))), read_table(np.zeros((3, 4))))
-
-
 @pytest.mark.parametrize("n_rows", [5, 7, 2])
-def test_parts_with_other_rows_than_the_table_are_refused(n_rows):
+def test_batches_with_other_rows_than_were_counted_are_refused(n_rows):
     features = [uniform_bins(0.0, 1.0, 4)] * 4
     binner = Binner(features=features, feature_names=list("abcd"))
-    columns = ColumnFacts(feature_names=tuple("abcd"))
-    table = TwoParts(columns, n_rows=n_rows)
+    table = BatchedTable(Batches([np.zeros((3, 4))] * 2), schema=Schema())
+    table.n_rows = n_rows
     with pytest.raises(InvalidParameterError, match=r"the number of rows that len\(X\) states"):
-        binner.transform(table)
-    assert binner.transform(TwoParts(columns, n_rows=6)).shape == (4, 6)
+        table.bins(binner, 1)
+    table.n_rows = 6
+    assert table.bins(binner, 1).shape == (4, 6)
 
 
 def test_rows_that_were_read_into_bins_have_no_others():
@@ -379,7 +375,7 @@ def test_a_frame_in_batches_has_the_bins_of_the_whole():
     table.check()
     expected = binner.transform(read_table(frame))
     np.testing.assert_array_equal(expected, [[1, 0, 2, 0, 1], [0, 3, 4, 1, 2]])
-    np.testing.assert_array_equal(binner.transform(table), expected)
+    np.testing.assert_array_equal(table.bins(binner, 1), expected)
 
 
 def zero_as_missing(bins):

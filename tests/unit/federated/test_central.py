@@ -10,7 +10,7 @@ from dpboost.federated import simulate
 from dpboost.federated.training.agreed_fit import agreed_privacy, train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.channels import agreement, tables, without_report
@@ -28,7 +28,7 @@ def terms(n_parties=3, **more):
 
 def trained_in_one_place(agreed, X, y):
     table = read_table(X, schema=agreed.declared, feature_names=agreed.features)
-    source = RowHandle(LocalRows(RawRows(table=table, labels=np.asarray(y, dtype=np.float64))))
+    source = handle_of(RawRows(table=table, labels=np.asarray(y, dtype=np.float64)))
     ledger = agreed_privacy(agreed).ledger(PureAccountant())
     return train_agreed(source, agreed, ledger)
 

@@ -17,7 +17,7 @@ from dpboost.federated import (
 )
 from dpboost.federated.party.party import OwnRows
 from dpboost.federated.training.agreed_fit import evaluate_agreed
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from tests.unit.federated.channels import Losing, parties_of, run
 from tests.unit.federated.evaluated import KINDS, model_of, tables_of, terms_of
 
@@ -27,9 +27,7 @@ SIZES = (300, 200, 100, 150, 250)
 
 def in_one_place(terms, tables):
     X, y = (np.concatenate(parts) for parts in zip(*tables, strict=True))
-    return evaluate_agreed(
-        RowHandle(LocalRows(OwnRows(X, y, terms).judged(terms))), terms, terms.ledger()
-    )
+    return evaluate_agreed(handle_of(OwnRows(X, y, terms).judged(terms)), terms, terms.ledger())
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

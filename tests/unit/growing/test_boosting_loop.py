@@ -13,7 +13,7 @@ from dpboost.growing.boosting_loop import TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import PublicFacts, Setting
@@ -75,7 +75,7 @@ def trees_of(recipe, loss, bins, labels, hyper, records):
     )
     present = np.ones(bins.shape[1], dtype=bool)
     rows = TrainingRows(
-        RowHandle(LocalRows(BoostingState(bins, labels, present, loss, layout(), Threads(2)))),
+        handle_of(BoostingState(bins, labels, present, loss, layout(), Threads(2))),
         layout(),
     )
     loop = algorithm.build(setting)
@@ -223,10 +223,8 @@ def prepared(recipe):
         n_threads=1,
     )
     rows = TrainingRows(
-        RowHandle(
-            LocalRows(
-                BoostingState(bins, labels, np.ones(400, dtype=bool), loss, layout(), Threads(1))
-            )
+        handle_of(
+            BoostingState(bins, labels, np.ones(400, dtype=bool), loss, layout(), Threads(1))
         ),
         layout(),
     )

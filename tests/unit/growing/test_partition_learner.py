@@ -17,7 +17,7 @@ from dpboost.growing.partition_learner import (
 )
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import LogisticLoss, SquaredLoss
-from dpboost.privacy.queries import LocalRows, RowHandle, store_of
+from dpboost.privacy.queries import handle_of, store_of
 from dpboost.rows.boosting_queries import SumScale
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.bin_layout import Layout
@@ -80,9 +80,7 @@ def training_rows(loss, n_threads=1, present=None):
     )
     present = np.ones(N_ROWS, bool) if present is None else present
     return TrainingRows(
-        RowHandle(
-            LocalRows(BoostingState(bins, labels, present, loss, layout, Threads(n_threads)))
-        ),
+        handle_of(BoostingState(bins, labels, present, loss, layout, Threads(n_threads))),
         layout,
     )
 

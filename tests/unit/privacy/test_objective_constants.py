@@ -18,7 +18,7 @@ from dpboost.losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
-from dpboost.privacy.queries import LocalRows, RowHandle, _reveal
+from dpboost.privacy.queries import _reveal, handle_of
 from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors
 from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.rows.boosting_queries import GRADIENT_FACTOR, SumScale
@@ -184,7 +184,7 @@ def asked(query, label, weight, neighbors):
         indices=np.array([label or 0]),
         extras=RowExtras(sample_weight=np.array([weight / ROW_UNITS])),
     )
-    return RowHandle(LocalRows(row)).ask(query, neighbors)
+    return handle_of(row).ask(query, neighbors)
 
 
 def check_start_bounds(query, labels, neighbors, tight):

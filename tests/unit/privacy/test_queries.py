@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpboost.privacy.queries import LocalRows, RowHandle, Sensitive, _reveal, store_of
+from dpboost.privacy.queries import Sensitive, _reveal, handle_of, store_of
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -45,7 +45,7 @@ class Numbers:
 
 @pytest.mark.parametrize("neighbors", Neighbors)
 def test_a_question_is_wrapped_with_its_own_bounds_and_unit(neighbors):
-    handle = RowHandle(LocalRows(np.array([1.0, 2.0, 3.0])))
+    handle = handle_of(np.array([1.0, 2.0, 3.0]))
     sensitive = handle.ask(Above(1.5), neighbors)
     assert isinstance(sensitive, Sensitive)
     assert _reveal(sensitive).tolist() == [4]
@@ -54,7 +54,7 @@ def test_a_question_is_wrapped_with_its_own_bounds_and_unit(neighbors):
 
 
 def test_an_order_changes_what_is_answered():
-    handle = RowHandle(LocalRows(Numbers([1.0, 2.0, 3.0])))
+    handle = handle_of(Numbers([1.0, 2.0, 3.0]))
     assert handle.apply("shift", by=-1.0) is None
     assert store_of(handle).exact(Above(1.5)).tolist() == [2]
     assert handle.apply("shifted", by=-1.0) is None
@@ -62,7 +62,7 @@ def test_an_order_changes_what_is_answered():
 
 
 def test_a_handle_shows_queries_and_commands_alone():
-    handle = RowHandle(LocalRows(np.array([1.0])))
+    handle = handle_of(np.array([1.0]))
     shown = {name for name in dir(handle) if not name.startswith("_")}
     assert shown == {"apply", "ask", "exact_sums", "one_place", "prefetch"}
     assert not hasattr(handle, "__dict__")

@@ -9,7 +9,7 @@ import pytest
 from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.table import read_table
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.rows.held_out_rows import HeldOutRows
 from dpboost.training import conformal
 from dpboost.training.conformal import HELD_OUT, release_quantile, thresholds
@@ -32,7 +32,7 @@ def released(scores, level, epsilon=math.inf, delta=0.0, bounds=(0.0, 1.0)):
     rows = HeldOutRows(scores=scores, present=np.ones(len(scores), dtype=bool))
     records = open_ledger(epsilon, delta)
     return release_quantile(
-        RowHandle(LocalRows(rows)),
+        handle_of(rows),
         level=level,
         grid=thresholds(bounds),
         budget=records.capacity,

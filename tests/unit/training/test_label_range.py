@@ -10,7 +10,7 @@ import pytest
 from dpboost import DPBoostRegressor
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.training.label_range import COUNT_SHARE, NoisyCount, _Counts, learn_label_range
 from tests.unit import ledgers
 
@@ -24,7 +24,7 @@ def open_ledger(accountant, epsilon=Fraction(1)):
 def learned(y, bounds, ledger, *, margin=1.0, epsilon=1.0, max_rows=None):
     return learn_label_range(
         bounds,
-        RowHandle(LocalRows(SimpleNamespace(labels=y))),
+        handle_of(SimpleNamespace(labels=y)),
         margin=margin,
         budget=ledger.capacity,
         ledger=ledger,

@@ -11,7 +11,7 @@ import pytest
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import fine_cells, uniform_bins, zoom_of
 from dpboost.data.table import read_table
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema
@@ -46,7 +46,7 @@ SCHEMA = {"bounds": {0: (0, 1), 1: (-5, 5)}, "categories": {2: [0, 1, 2]}}
 
 
 def source(table):
-    return RowHandle(LocalRows(RawRows(table=table, labels=np.zeros(table.n_rows))))
+    return handle_of(RawRows(table=table, labels=np.zeros(table.n_rows)))
 
 
 def released(records, X=None, n_bins=16):

@@ -8,7 +8,7 @@ import pytest
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.rows.cell_counts import LARGEST_EXPONENT, N_CELLS, cell_edges
 from dpboost.rows.raw_rows import RawRows
@@ -25,12 +25,12 @@ DELTA = Fraction(1, 10**6)
 
 def labeled(values):
     """Rows whose labels are these numbers."""
-    return RowHandle(LocalRows(SimpleNamespace(labels=values)))
+    return handle_of(SimpleNamespace(labels=values))
 
 
 def tabled(values):
     """Rows of a table of numbers."""
-    return RowHandle(LocalRows(RawRows(table=read_table(values), labels=np.zeros(len(values)))))
+    return handle_of(RawRows(table=read_table(values), labels=np.zeros(len(values))))
 
 
 def learned(ledger, values, column=None, budget=Fraction(1, 10)):

@@ -11,7 +11,7 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import BudgetExceededError
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.stability_histogram import NameCounts
 from dpboost.rows.category_counts import count_values
@@ -31,7 +31,7 @@ class Tally:
 
 
 def learn(ledger, columns, budget=Fraction(1, 2), delta=DELTA):
-    rows = RowHandle(LocalRows(columns))
+    rows = handle_of(columns)
     return release_categories(ledger, rows, Tally(tuple(columns)), budget=budget, delta=delta)
 
 

@@ -11,7 +11,7 @@ import pytest
 from dpboost import InvalidParameterError, Schema
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.raw_rows import RawRows
 from dpboost.training.public_schema import (
@@ -63,7 +63,7 @@ def complete(
     return complete_schema(
         resolved,
         table.columns,
-        RowHandle(LocalRows(RawRows(table=table, labels=np.asarray(y), counted=counted))),
+        handle_of(RawRows(table=table, labels=np.asarray(y), counted=counted)),
         task=task,
         assume_public=assume_public,
         n_bins=n_bins,
@@ -616,7 +616,7 @@ def test_the_set_of_classes_is_that_of_all_rows():
     completed = complete_schema(
         Schema(bounds={0: (0, 1)}).resolve(table.feature_names),
         table.columns,
-        RowHandle(LocalRows(RawRows(table=table, labels=np.array([1, 1, 1, 1])))),
+        handle_of(RawRows(table=table, labels=np.array([1, 1, 1, 1]))),
         task="classification",
         assume_public=ASSUMED_BY_DEFAULT,
         n_bins=16,

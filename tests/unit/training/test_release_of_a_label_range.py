@@ -10,7 +10,7 @@ import pytest
 from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
-from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.privacy.queries import handle_of
 from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 from dpboost.rows.cell_counts import RANGE_CELLS
 from dpboost.training.label_range import (
@@ -36,7 +36,7 @@ def looked(ledger, values, low, high, budget=Fraction(1, 10)):
 
 
 def seen(ledger, values, low, high, budget=Fraction(1, 10)):
-    source = RowHandle(LocalRows(SimpleNamespace(labels=np.asarray(values, dtype=float))))
+    source = handle_of(SimpleNamespace(labels=np.asarray(values, dtype=float)))
     count = release_row_count(ledger, source, low, high, budget=budget / 10, label="x")
     return release_label_range(ledger, source, low, high, count=count, budget=budget, label="x")
 

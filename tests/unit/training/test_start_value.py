@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpboost.losses import LogisticLoss, LogLinkLoss, OneVsRestLoss, SoftmaxLoss, SquaredLoss
-from dpboost.privacy.queries import LocalRows, RowHandle, store_of
+from dpboost.privacy.queries import handle_of, store_of
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows import raw_rows
 from dpboost.rows.raw_rows import ROW_UNITS, ClassSizes, EncodedRows, MeanAndRows, RowCount
@@ -32,7 +32,7 @@ def source(labels, present=None, sample_weight=None):
         indices=np.asarray(labels),
         extras=RowExtras(sample_weight=sample_weight),
     )
-    return RowHandle(LocalRows(rows))
+    return handle_of(rows)
 
 
 def release(loss, labels, records=None, present=None, weights=None, budget=None, **options):
