@@ -49,6 +49,7 @@ from dpboost.rows.evaluation_queries import (
 from dpboost.rows.held_out_rows import HeldOutRows, QuantileBalance
 from dpboost.rows.label_node_rows import LabelRows
 from dpboost.rows.label_statistics import LabelTotals
+from dpboost.rows.linear_sums import MOST, GradientMoments, LinearColumns, SecondMoments
 from dpboost.rows.loss_change import LossChange, TwiceJudged
 from dpboost.rows.raw_rows import ClassSizes, EncodedRows, MeanAndRows, PresentRows, RowCount
 from dpboost.rows.row_attributes import RowExtras, Weighting
@@ -334,6 +335,21 @@ def leaf_sums(draw):
     return query, state_of(draw, loss, n_classes)
 
 
+def linear_sums(draw, make):
+    loss = SquaredLoss.from_label_bounds(*bounds(draw))
+    values = np.zeros((1, 256), dtype=np.int64)
+    values[0, :3] = draw(st.lists(st.integers(-MOST, MOST), min_size=3, max_size=3))
+    design = LinearColumns.of_length_one(ROOT, values)
+    return make(design, loss), state_of(draw, loss, 0)
+
+
+def gradient_moments(draw):
+    limit = draw(st.sampled_from([0.001, 0.25, 1.0]))
+    return linear_sums(
+        draw, lambda one, loss: GradientMoments(design=one, loss=loss, gradient_limit=limit)
+    )
+
+
 def candidates():
     return Candidates(
         n_bins=np.array([2], dtype=np.int32),
@@ -408,6 +424,10 @@ MAKERS: dict[type, Callable[[Any], Any]] = {
     ClassSizes: class_sizes,
     MeanAndRows: mean_and_rows,
     LeafSums: leaf_sums,
+    SecondMoments: lambda draw: linear_sums(
+        draw, lambda one, loss: SecondMoments(design=one, loss=loss)
+    ),
+    GradientMoments: gradient_moments,
     LabelTotals: label_totals,
     NodeSizes: lambda draw: class_state(draw, lambda n: NodeSizes(nodes=ROOT, row_units=n)),
     ClassCounts: lambda draw: class_state(
