@@ -26,6 +26,8 @@ from dpboost.trees.tree import WEIGHT_UNITS, SlopeNoise, Tree, threshold_sets
 N_STEPS = 2
 # What every bin has at least, as a part of what one has on average.
 LEAST_MASS = 0.01
+# So many times values beyond two deviations are cut.
+N_CUTS = 8
 # With a single column there is nothing to learn that its trees do not.
 LEAST_COLUMNS = 2
 
@@ -224,9 +226,9 @@ def linear_columns(
 ) -> LinearColumns:
     """Return the values of the bins of some numeric columns: their middles, standardized.
 
-    The middles of a column get mean 0 and deviation 1; those more than two deviations from the
-    median are cut. A missing value is that of the bin next to 0. Rows may be as long as one whose
-    entries are one deviation each.
+    The middles of a column get mean 0 and deviation 1 after those beyond two deviations are cut. A
+    missing value is that of the bin next to 0. Rows may be as long as one whose entries are one
+    deviation each.
     """
     values = np.zeros((len(columns), 256), dtype=np.int64)
     for own, column in zip(values, columns.tolist(), strict=True):
@@ -251,11 +253,16 @@ def _standardized(edges: NDArray[np.float64], weights: NDArray[np.float64]) -> N
     middles = outer[1:] / 2 + outer[:-1] / 2
     # No bin without any weight, as noise may hide what is there.
     weights = weights + LEAST_MASS * max(math.fsum(weights.tolist()) / len(weights), 1.0)
+    # Cut again and again: bins far away, where wide bounds are almost empty, must not set the unit
+    # of the others. Each time in another unit, so that nothing overflows or vanishes.
+    for _ in range(N_CUTS):
+        middles = middles - _mean(middles, weights)
+        middles = middles / (np.abs(middles).max() or 1.0)
+        deviation = math.sqrt(_mean(middles**2, weights))
+        middles = np.clip(middles, -2 * deviation, 2 * deviation)
     middles = middles - _mean(middles, weights)
-    middles = middles / (np.abs(middles).max() or 1.0)
     deviation = math.sqrt(_mean(middles**2, weights))
-    cut = np.clip(middles / (deviation or 1.0), -2.0, 2.0)
-    units = np.rint((cut - _mean(cut, weights)) * ONE)
+    units = np.rint(middles / (deviation or 1.0) * ONE)
     return np.clip(units, -MOST, MOST).astype(np.int64)
 
 
