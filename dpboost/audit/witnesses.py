@@ -475,7 +475,7 @@ def linear_row(neighbors: Neighbors, *, turned: bool) -> Witness:
     n_columns = 4
     X, y = np.zeros((16, n_columns)), np.tile([1.0, -1.0], 8)
     counts = np.zeros((n_columns, N_CELLS), dtype=np.int64)
-    counts[:, [0, -1]] = np.array([9, 1]) * (N_LINEAR // 10) * ROW_UNITS
+    counts[:, [0, -1]] = np.array([39, 1]) * (N_LINEAR // 40) * ROW_UNITS
     steering = {
         ("start value", 0): np.array([0, N_LINEAR]) * START_UNITS,
         ("row count", 0): N_LINEAR,
