@@ -24,6 +24,7 @@ from dpboost.data.table import read_table
 from dpboost.explain.effects import EffectSums
 from dpboost.explain.masses import feature_shares
 from dpboost.trees.leaf_index import leaf_index
+from dpboost.trees.tree import SlopeNoise
 
 LEVEL = 0.9
 #: Quantiles that are fitted together.
@@ -101,21 +102,28 @@ def bands(name: str, seed: int) -> Numbers:
 
 
 def without_noise(model: Any, own: Parts) -> list[np.ndarray]:
-    """Return the leaves of the same structures, denominators and shrink weights without noise."""
+    """Return the leaves of the same structures, denominators and shrink weights without noise.
+
+    A linear model that comes first is kept as it was released: the trees after it answer its noise.
+    """
     ensemble = model.ensemble_
     table = read_table(own.train_X, schema=model.schema_)
     bins = dense_matrix(ensemble.binner.transform(table, 1))
     regression = own.task == "regression"
-    first = ensemble.trees[0].noise
+    first = ensemble.trees[-1].noise
     score = np.full(len(own.train_y), ensemble.start[0] / ensemble.unit)
     clip = model.gradient_clip_
     leaves = []
     for tree in ensemble.trees:
+        place = leaf_index(tree, bins)
+        if isinstance(tree.noise, SlopeNoise):
+            leaves.append(tree.leaf_value.astype(np.float64))
+            score = score + leaves[-1][place]
+            continue
         if regression:
             gradient = (score * ensemble.unit - own.train_y) / (first.units_per_one * ensemble.unit)
         else:
             gradient = 1 / (1 + np.exp(-score * ensemble.unit)) - own.train_y
-        place = leaf_index(tree, bins)
         sums = np.bincount(place, np.clip(gradient, -clip, clip), tree.n_leaves)
         value = -tree.noise.response(tree.leaf_count) * sums
         leaves.append(value)
