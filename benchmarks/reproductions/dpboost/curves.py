@@ -279,8 +279,9 @@ def _smallest_budget(rows: Sequence[Result]) -> list[str]:
         if name in CLASSIFICATION:
             differences.append(gap)
         cells = [f"{mean:.4g}" for mean in means.values()]
-        share = gap / means["PARA"] if means["PARA"] else math.nan
-        body.append([name, *cells, f"{gap:+.4g}", f"{share:+.0%}"])
+        # On few rows PARA may have no error at all.
+        share = f"{gap / means['PARA']:+.0%}" if means["PARA"] else ""
+        body.append([name, *cells, f"{gap:+.4g}", share])
     here = "No classification set was run here"
     if differences:
         mean = statistics.fmean(differences)
