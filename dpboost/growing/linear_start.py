@@ -145,8 +145,9 @@ class LinearStart:
             coefficients = coefficients + change
             # The gradients of a step see the noise of the one before. That of the moments counts
             # by the size of what they change.
-            seen = loadings - response @ (matrix @ loadings)
-            own = math.hypot(stddev, moments_noise * float(np.linalg.norm(change)))
+            seen = loadings - _product(response, _product(matrix, loadings))
+            squares = math.fsum((change**2).tolist())
+            own = math.sqrt(stddev**2 + moments_noise**2 * squares)
             loadings = np.hstack([seen, own * response])
             before, trees = trees, self._trees(shapes, design, coefficients, loadings)
             add = rows.append if step == N_STEPS - 1 else rows.correct
@@ -192,7 +193,9 @@ class LinearStart:
                 replace(
                     shape,
                     leaf_value=self.loss.to_score_units(value, 1.0, 1.0),
-                    noise=SlopeNoise(loadings=vectors @ loadings * self.loss.units_per_one),
+                    noise=SlopeNoise(
+                        loadings=_product(vectors, loadings) * self.loss.units_per_one
+                    ),
                 )
             )
         return trees
