@@ -255,29 +255,26 @@ def one_histogram_for_all():
     return [(private_bins, "counts", counts)]
 
 
-def start_of_add_remove():
-    original = raw_rows.newton_sums
-    return [(raw_rows, "newton_sums", lambda g, h, neighbors: original(g, h, ADD))]
+def half_of(module, name):
+    """Return patches under which a constant of a module is half as large."""
+    original = getattr(module, name)
+
+    def mutated(*arguments):
+        bound = original(*arguments)
+        return replace(bound, constant=bound.constant // 2)
+
+    return [(module, name, mutated)]
+
+
+def of_add_remove(module, name):
+    """Return patches under which a constant of a module is that of add or remove."""
+    original = getattr(module, name)
+    return [(module, name, lambda *arguments: original(*arguments[:-1], ADD))]
 
 
 def histograms_of_add_remove():
     original = private_bins.counts
     return [(private_bins, "counts", lambda neighbors, *rest, **more: original(ADD, *rest, **more))]
-
-
-def half_the_range_of_columns():
-    original = column_scores.column_scores
-
-    def mutated(gradient, neighbors):
-        bound = original(gradient, neighbors)
-        return replace(bound, constant=bound.constant // 2)
-
-    return [(column_scores, "column_scores", mutated)]
-
-
-def columns_of_add_remove():
-    original = column_scores.column_scores
-    return [(column_scores, "column_scores", lambda gradient, neighbors: original(gradient, ADD))]
 
 
 def exact_columns():
@@ -297,23 +294,6 @@ def end_of_choices_by_exact_scores():
         return 4 * int(scores._value.max())
 
     return [(column_choice.ColumnChoice, "_margin", mutated)]
-
-
-def half_of(module, name):
-    """Return patches under which a constant of a module is half as large."""
-    original = getattr(module, name)
-
-    def mutated(*arguments):
-        bound = original(*arguments)
-        return replace(bound, constant=bound.constant // 2)
-
-    return [(module, name, mutated)]
-
-
-def of_add_remove(module, name):
-    """Return patches under which a constant of a module is that of add or remove."""
-    original = getattr(module, name)
-    return [(module, name, lambda *arguments: original(*arguments[:-1], ADD))]
 
 
 def exact_moments():
@@ -804,7 +784,7 @@ MUTATIONS = [
     ),
     Mutation(
         name="start value of add/remove under replace",
-        patches=start_of_add_remove,
+        patches=lambda: of_add_remove(raw_rows, "newton_sums"),
         witness="one-row leaf, tree 0",
         recipe="best",
         neighbors=REPLACE,
@@ -849,14 +829,14 @@ MUTATIONS = [
     ),
     Mutation(
         name="half the range of the scores of columns",
-        patches=half_the_range_of_columns,
+        patches=lambda: half_of(column_scores, "column_scores"),
         witness="telling columns",
         recipe="best",
         check="entry cost",
     ),
     Mutation(
         name="scores of columns of add/remove under replace",
-        patches=columns_of_add_remove,
+        patches=lambda: of_add_remove(column_scores, "column_scores"),
         witness="telling columns",
         recipe="best",
         neighbors=REPLACE,
