@@ -137,19 +137,25 @@ class SplitTables:
         histograms = np.empty(n_nodes, dtype=np.int64)
         feature, own_bin = candidates.features_of(chosen), candidates.split_bins(chosen)
         for node in range(n_nodes):
-            used = 0
-            different = np.unique(feature[node])
+            different, table_of = np.unique(feature[node], return_inverse=True)
             histograms[node] = len(different)
-            for table, f in enumerate(different.tolist()):
-                splits = np.flatnonzero(feature[node] == f)
-                width = cells[f + 1] - cells[f]
-                bins, own = np.arange(width), own_bin[node, splits, np.newaxis]
-                first = bins <= own if candidates.kinds[f] == THRESHOLD else bins == own
-                told, group = np.unique(first, axis=1, return_inverse=True)
-                groups[node, cells[f] : cells[f + 1]] = used + np.ravel(group)
-                left[node, splits, used : used + told.shape[1]] = np.where(told, 1, -1)
-                tables[node, used : used + told.shape[1]] = table
-                used += told.shape[1]
+            starts, widths = cells[different], cells[different + 1] - cells[different]
+            table = np.repeat(np.arange(len(different)), widths)
+            bins = np.arange(len(table)) - np.repeat(np.cumsum(widths) - widths, widths)
+            by_threshold = candidates.kinds[different] == THRESHOLD
+            own = own_bin[node][:, np.newaxis]
+            asked = table == table_of[:, np.newaxis]
+            below = np.where(by_threshold[table_of][:, np.newaxis], bins <= own, bins == own)
+            first = asked & below
+            # Cells of one table that all splits send the same way are a group.
+            order = np.lexsort((*first[::-1], table))
+            sides = np.vstack((table, first))[:, order]
+            begins = np.append(True, (sides[:, 1:] != sides[:, :-1]).any(axis=0))
+            group = np.cumsum(begins) - 1
+            groups[node, (starts[table] + bins)[order]] = group
+            one, n_own = order[begins], group[-1] + 1
+            left[node, :, :n_own] = np.where(first[:, one], 1, -1) * asked[:, one]
+            tables[node, :n_own] = table[one]
         query = GroupedCells(
             nodes=nodes,
             groups=groups,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,7 @@ def _fine_loss(epsilon: float, shape: float) -> float:
     return max(at_zero - at_step, epsilon)
 
 
+@lru_cache(maxsize=4096)
 def _integer_loss(rate: float, shape: float, units: int) -> float:
     # The law at k is the sum over j of the probabilities of j + k and of j, as t^(2 j + k) c c.
     j = np.arange(math.ceil(20 / rate) + 1)
