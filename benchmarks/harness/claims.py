@@ -12,7 +12,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -53,7 +53,14 @@ EXPLAINED = (
 class Kind(Enum):
     """The test of a claim, and its sentence on a page."""
 
-    REPEATS = "Student's t over the repeats, and where repeats share rows wider (Nadeau and Bengio)"
+    REPEATS = (
+        "Student's t over the repeats, each of which draws its noise and its rows, or the division "
+        "of a given table, afresh; of other tables it says nothing"
+    )
+    FITS = (
+        "Student's t over the fits of each fold, which draw fresh noise: rows and folds are fixed; "
+        "where a fold has one fit, over the folds"
+    )
     DRAWS = (
         "Student's t over draws of noise: rows and divisions are fixed, each fit draws fresh noise "
         "(Welch); where a cell has one draw, over the divisions"
@@ -90,8 +97,6 @@ class Claim:
         The points of the method below, where they are others.
     data : str
         The only data set that it is about; all where empty.
-    overlap : float
-        Held-out rows over training rows where repeats share rows, else 0.
     lower_is_better : bool
         Whether the numbers are errors: ``above`` then has the smaller ones.
     ours : bool
@@ -116,7 +121,6 @@ class Claim:
     where: Where = field(default=lambda data, position: True)
     below_where: Where | None = None
     data: str = ""
-    overlap: float = 0.0
     lower_is_better: bool = False
     ours: bool = False
     measure: str = ""
@@ -235,15 +239,29 @@ class _Pair:
         measures = {row.measure for row in (*self.above, *self.below)}
         return 1.0 if measures and measures <= _SHARES else math.inf
 
-    def by_repeat(self) -> dict[int, float]:
-        """Return the difference of every repeat, the mean over the points and data sets."""
+    def by_fit(self) -> list[list[float]]:
+        """Return the differences of the fits of every repeat; what has no noise is in all."""
+        draws = [{row.draw for row in rows} for rows, _ in self.sides]
+        found: dict[int, list[float]] = {}
+        for draw in sorted(set.union(*draws)):
+            sides = [
+                [row for row in rows if len(own) == 1 or row.draw == draw]
+                for (rows, _), own in zip(self.sides, draws, strict=True)
+            ]
+            for repeat, difference in replace(self, above=sides[0], below=sides[1]).by_repeat():
+                found.setdefault(repeat, []).append(difference)
+        return list(found.values())
+
+    def by_repeat(self) -> Iterator[tuple[int, float]]:
+        """Yield the difference of every repeat, the mean over the points and data sets."""
         above, below = (_means(rows, self.spots, where) for rows, where in self.sides)
         found: dict[int, list[float]] = {}
         for (data, repeat), mean in above.items():
             if (data, repeat) in below:
                 found.setdefault(repeat, []).append(mean - below[data, repeat])
         sign = -1 if self.claim.lower_is_better else 1
-        return {repeat: sign * float(np.mean(parts)) for repeat, parts in found.items()}
+        for repeat, parts in found.items():
+            yield repeat, sign * float(np.mean(parts))
 
 
 def judge(claim: Claim, rows: Sequence[Result], n_claims: int = 1) -> Verdict:
@@ -261,7 +279,7 @@ def judge(claim: Claim, rows: Sequence[Result], n_claims: int = 1) -> Verdict:
         Claims that stand together.
     """
     pair = _Pair.of(claim, rows)
-    differences = list(pair.by_repeat().values())
+    differences = [difference for _, difference in pair.by_repeat()]
     if not differences:
         return Verdict(claim=claim, mean=math.nan, low=math.nan, high=math.nan, n=0)
     # Two one-sided tests have an interval of twice the error.
@@ -281,18 +299,29 @@ def judge(claim: Claim, rows: Sequence[Result], n_claims: int = 1) -> Verdict:
 
 def _student(pair: _Pair, differences: Sequence[float], error: float) -> tuple[float, int]:
     """Return half of the interval of a mean difference, and the number of units."""
-    n = len(differences)
-    drawn = pair.claim.test is Kind.DRAWS
-    if drawn:
+    n = fits = len(differences)
+    variance, freedom = 0.0, 0.0
+    if pair.claim.test is Kind.DRAWS:
         fits, variance, freedom = _noise(pair)
-        if freedom > 0:
-            return float(stats.t.ppf(1 - error / 2, freedom)) * math.sqrt(variance), fits
-    if n < 2:
-        return math.nan, n
-    # Rows that are fixed are no sample, and what divisions share of them is no matter.
-    share = 1 / n + (0.0 if drawn else pair.claim.overlap)
-    reach = float(stats.t.ppf(1 - error / 2, n - 1))
-    return reach * math.sqrt(float(np.var(differences, ddof=1)) * share), fits if drawn else n
+    elif pair.claim.test is Kind.FITS:
+        fits, variance, freedom = _within(pair.by_fit())
+    if not freedom:
+        if n < 2:
+            return math.nan, n
+        variance, freedom = float(np.var(differences, ddof=1)) / n, n - 1
+    return float(stats.t.ppf(1 - error / 2, freedom)) * math.sqrt(variance), fits
+
+
+def _within(folds: Sequence[Sequence[float]]) -> tuple[int, float, float]:
+    """Return fits, and variance and freedom of the mean over folds by what fits differ within them.
+
+    Freedom is 0 where some fold has one fit.
+    """
+    fits = sum(map(len, folds))
+    if min(map(len, folds)) < 2:
+        return fits, 0.0, 0.0
+    parts = [float(np.var(own, ddof=1)) / len(own) / len(folds) ** 2 for own in folds]
+    return fits, sum(parts), fits - len(folds)
 
 
 def _noise(pair: _Pair) -> tuple[int, float, float]:

@@ -93,15 +93,6 @@ def test_an_interval_is_wide_enough_for_all_claims_of_its_kind():
     assert judged([claim(**where), other], FEW_ROWS)[0].high == alone.high
 
 
-def test_rows_that_repeats_share_widen_an_interval():
-    rows = rows_of({"a": {1: [0.8, 0.6, 0.7], 2: [0.5, 0.35, 0.41]}})
-    where = {"where": lambda d, x: x == 1, "below_where": lambda d, x: x == 2}
-    narrow, wide = (judge(claim(below="a", overlap=o, **where), rows) for o in (0.0, 1 / 9))
-    assert narrow.mean == wide.mean == pytest.approx(0.28)
-    ratio = (wide.high - wide.mean) / (narrow.high - narrow.mean)
-    assert ratio == pytest.approx((1 + 3 / 9) ** 0.5)
-
-
 def test_smaller_errors_are_better_and_draws_are_averaged():
     row = Result(part="figure 1", x="1", measure="m", value=0.0)
     rows = [
@@ -277,6 +268,27 @@ def test_draws_are_the_units_where_rows_are_fixed():
 
 def test_one_draw_a_fold_is_judged_over_the_folds():
     rows = fits({"a": [[0.3], [0.5], [0.4]], "b": [[0.1], [0.4], [0.2]]})
-    drawn = judge(claim(test=Kind.DRAWS, overlap=0.25), rows)
     alone = judge(claim(), rows)
-    assert (drawn.low, drawn.high) == (alone.low, alone.high)
+    for test in (Kind.DRAWS, Kind.FITS):
+        drawn = judge(claim(test=test), rows)
+        assert (drawn.low, drawn.high) == (alone.low, alone.high)
+
+
+def test_fits_are_compared_within_folds_and_their_points_go_together():
+    random = np.random.default_rng(2)
+    # Folds are far apart, and a fit is off by the same at all of its points.
+    by_fold = [
+        {"a": fold + 0.1 + random.normal(scale=0.02, size=5), "b": [fold] * 1}
+        for fold in (0.0, 3.0)
+    ]
+    once = fits({m: [list(own[m]) for own in by_fold] for m in ("a", "b")})
+    rows = [replace(row, x=x) for row in once for x in ("1", "2", "4")]
+    verdict = judge(claim(test=Kind.FITS), rows)
+    assert (verdict.n, verdict.word) == (10, CONFIRMED)
+    assert verdict.mean == pytest.approx(0.1, abs=0.03)
+    variance = sum(np.var(own["a"], ddof=1) / 5 for own in by_fold) / 4
+    assert verdict.high - verdict.mean == pytest.approx(stats.t.ppf(0.975, 8) * variance**0.5)
+    # More points of the same fits are no more fits.
+    assert judge(claim(test=Kind.FITS, where=lambda d, x: x == 1), rows).high == pytest.approx(
+        verdict.high
+    )

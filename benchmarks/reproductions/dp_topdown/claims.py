@@ -51,7 +51,6 @@ def _huge(name: str, data: str, share: float) -> bool:
 
 def share_claims(figure: str, sets: Sequence[str]) -> list[Claim]:
     """Return what the paper reports of the share of the leaves."""
-    ninth = 1 / 9
     found = [
         Claim(
             part=figure,
@@ -59,7 +58,6 @@ def share_claims(figure: str, sets: Sequence[str]) -> list[Claim]:
             above="decay",
             below="uniform",
             where=lambda data, x, own=f"{name}, alpha {alpha:g}": data == own and 0.1 < x < 0.9,
-            overlap=ninth,
             margin=MARGIN,
             source=_DECAY,
         )
@@ -77,7 +75,6 @@ def share_claims(figure: str, sets: Sequence[str]) -> list[Claim]:
                         below=budget,
                         where=partial(_interior, name),
                         below_where=partial(extreme, name),
-                        overlap=ninth,
                         margin=MARGIN,
                         source=_INTERIOR,
                     )
@@ -94,7 +91,6 @@ def suffering_claim(figure: str, data: str, decay: str, uniform: str, text: str)
         above=lost(decay),
         below=lost(uniform),
         data=data,
-        overlap=1 / 9,
         margin=MARGIN,
         measure="difference",
         source=_SUFFERS,
@@ -133,7 +129,6 @@ def _size_claims(sets: Sequence[str]) -> Iterator[Claim]:
                 below=DECAY,
                 where=lambda data, x, own=name: data == own and x >= 64,
                 below_where=lambda data, x, own=name: data == own and x <= 1,
-                overlap=1 / 9,
                 measure=measure,
                 source=_SIZES,
             )
@@ -148,7 +143,6 @@ def row_claims(figure: str, what: str, sets: Sequence[str]) -> Iterator[Claim]:
             above=part_name(1),
             below=part_name(0.01),
             where=lambda data, x, own=name: data == own,
-            overlap=1 / 9,
             margin=MARGIN,
             source=_LARGER_TRAINING if figure == "figure 6" else _LARGER,
         )
@@ -159,7 +153,6 @@ def row_claims(figure: str, what: str, sets: Sequence[str]) -> Iterator[Claim]:
                 above=part_name(0.01),
                 below=part_name(1),
                 where=lambda data, x, own=name: data == own,
-                overlap=1 / 9,
                 source=_VARIES,
             )
 
@@ -178,7 +171,6 @@ def _reaching_claims(method: str, text: str, sets: Sequence[str], *, ours: bool)
             above=method,
             below=BARE,
             where=lambda data, x, own=name: data == own and x == 512,
-            overlap=1 / 9,
             ours=ours,
             margin=REACHED,
             reaches=True,
@@ -209,7 +201,6 @@ def claims(sets: Sequence[str], small_sets: Sequence[str] = ()) -> list[Claim]:
                 above=BEST,
                 below=DECAY,
                 where=lambda data, x, own=name: data == own and x <= 8,
-                overlap=1 / 9,
                 margin=MARGIN,
             )
             for name in sets

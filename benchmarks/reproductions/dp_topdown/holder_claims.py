@@ -29,9 +29,6 @@ BARE = "without noise"
 ALGORITHMS = {"NoisyCounts": "noisy_counts", "LocalRNM": "local_rnm"}
 BUDGETS = ("decay", "uniform")
 
-#: Held-out rows over training rows.
-_NINTH = 1 / 9
-
 _SAID = {
     False: "4: overall, single machine performs the best",
     True: "4: LocalRNM performs consistently better than NoisyCounts on Adult, Bank, Creditcard "
@@ -70,7 +67,6 @@ def curve_claims(sets: Sequence[str], splits: Sequence[str]) -> Iterator[Claim]:
                     above=above,
                     below=below,
                     where=lambda data, x, own=f"{name}, {split}": data == own and x <= 64,
-                    overlap=_NINTH,
                     ours=ours,
                     margin=MARGIN,
                     source=_SAID[above.startswith("LocalRNM")],
@@ -86,7 +82,6 @@ def curve_claims(sets: Sequence[str], splits: Sequence[str]) -> Iterator[Claim]:
                     below=method,
                     where=lambda data, x, own=f"{name}, {splits[0]}": data == own and x >= 64,
                     below_where=lambda data, x, own=f"{name}, {splits[0]}": data == own and x <= 1,
-                    overlap=_NINTH,
                     measure=measure,
                     source="A.8: the depth and size of the tree decreases as the privacy budget "
                     "decreases",
@@ -102,7 +97,6 @@ def curve_claims(sets: Sequence[str], splits: Sequence[str]) -> Iterator[Claim]:
                 above=deeper,
                 below=other,
                 data=f"{name}, {splits[0]}",
-                overlap=_NINTH,
                 measure=DEPTH,
                 margin=0.1,
                 source="A.8: NoisyCounts consistently learns the deepest trees, LocalRNM the "
@@ -120,7 +114,6 @@ def share_claims(figure: str, sets: Sequence[str]) -> Iterator[Claim]:
                 above=f"{method}, decay",
                 below=f"{method}, uniform",
                 where=lambda data, x, own=name: data.startswith(own) and 0.1 < x < 0.9,
-                overlap=_NINTH,
                 margin=MARGIN,
                 source="figures 1 and 4: the curves of the decay budget are above those of the "
                 "uniform one",
@@ -138,7 +131,6 @@ def share_claims(figure: str, sets: Sequence[str]) -> Iterator[Claim]:
                     below_where=lambda data, x, own=name: (
                         data.startswith(own) and not 0.1 < x < 0.9
                     ),
-                    overlap=_NINTH,
                     margin=MARGIN,
                     source="4: performance suffers as the share of the leaves approaches 0 or 1",
                 )
@@ -156,7 +148,6 @@ def size_claims(sets: Sequence[str]) -> Iterator[Claim]:
             above=part_name(share),
             below=f"{part_name(share)}, without noise",
             data="bank, NoisyCounts",
-            overlap=_NINTH,
             margin=MARGIN,
             source="4: NoisyCounts' private curves of .01 and .05 on Bank consistently outperform "
             "the baselines",

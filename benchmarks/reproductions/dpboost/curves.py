@@ -416,7 +416,7 @@ def judged_3(found: Sequence[Result]) -> list[Verdict]:
             source="4.1: the curve of PARA quickly becomes almost flat",
         ),
     ]
-    return judge_all(judged.claims(found, orderings), found)
+    return judge_all(judged.claims(found, orderings, Kind.FITS), found)
 
 
 def finding_3(rows: Sequence[Result]) -> str:

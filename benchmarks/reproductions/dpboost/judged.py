@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from benchmarks.harness.claims import Claim, Kind
 from benchmarks.harness.derived import SPREAD
 from benchmarks.harness.results import Result
-from benchmarks.reproductions.dpboost.plan import OVERLAP
 from benchmarks.reproductions.dpboost.sets import CLASSIFICATION
 
 Where = Callable[[float], bool]
@@ -89,7 +88,6 @@ def claims(
                             data=data,
                             where=lambda data, position, own=ordering.where: own(position),
                             below_where=_of_position(ordering.worse_where),
-                            overlap=OVERLAP,
                             lower_is_better=True,
                             ours=ordering.ours,
                             source=ordering.source,

@@ -17,8 +17,6 @@ from benchmarks.reproductions.dpboost.rows import Job
 from benchmarks.reproductions.dpboost.sets import CLASSIFICATION, SETS, PaperSet
 
 N_FOLDS = 5
-#: Held-out rows over training rows: the correction of verdicts for folds that share rows.
-OVERLAP = 1 / (N_FOLDS - 1)
 _SIDE_DRAWS = 1
 #: Methods whose order the paper reports.
 _ORDERED = ("SEQ", "PARA", "DPBoost", "DPBoost without leaf clipping")
