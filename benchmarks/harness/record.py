@@ -1,7 +1,8 @@
 """At which commit and by which code a run was recorded, and whether that code is today's.
 
-The digest of code is that of its syntax without comments and docstrings, so that words may change
-and numbers may not.
+The digest is of the experiment's syntax without comments and docstrings, and of what says that the
+library makes the same models: the model texts of its recipes by known rows and known noise, which
+tests hold. Words may change, and code that moves, and numbers may not.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 
-#: Folders of the library that make the numbers of a model.
-_LIBRARY = (
-    "budgeting",
-    "growing",
-    "local",
-    "losses",
-    "privacy",
-    "recipes",
-    "rows",
-    "training",
-    "trees",
-)
+_TEXTS = ROOT / "tests" / "golden_texts"
+
+#: Model texts of the recipes of an experiment, by its folder; all of them where it has no entry.
+_RECIPES = {
+    "dpboost": ("*-dpboost*", "*-para*", "*-seq*", "*-best*"),
+    "dp_topdown": ("tree-dp_topdown*", "tree-best*", "*-local_rnm*", "*-noisy_counts*"),
+    "federated_trees": ("*-histograms*",),
+    "friedman_schuster": ("tree-diffp_*", "*-sulq_id3*"),
+    "lpdt": ("tree-*",),
+}
+#: Recipes without such a text, as each row draws its noise: their code counts.
+_CODE = {"lpdt": "local"}
 
 STALE = "recorded by other code"
 CURRENT = "recorded by this code"
@@ -59,7 +60,7 @@ def cpu_seconds() -> float:
 
 
 def code_of(planned: Callable[..., Any]) -> str:
-    """Return the digest of the code of an experiment and of the library.
+    """Return the digest of the code of an experiment and of the models that it fits.
 
     Parameters
     ----------
@@ -71,18 +72,22 @@ def code_of(planned: Callable[..., Any]) -> str:
         planned = planned.func
     file = Path(inspect.getsourcefile(inspect.unwrap(planned)) or __file__).resolve()
     own = file if file.parent == ROOT / "benchmarks" else file.parent
-    return _digest((own, *(ROOT / "dpboost" / name for name in _LIBRARY)))
+    return _digest(own)
 
 
 @cache
-def _digest(places: tuple[Path, ...]) -> str:
+def _digest(own: Path) -> str:
+    code = [own] if own.is_file() else [*own.rglob("*.py")]
+    if own.name in _CODE:
+        code += (ROOT / "dpboost" / _CODE[own.name]).rglob("*.py")
+    texts = {path for name in _RECIPES.get(own.name, ("*",)) for path in _TEXTS.glob(f"{name}.txt")}
     whole = hashlib.sha256()
-    files = {
-        path for place in places for path in ([place] if place.is_file() else place.rglob("*.py"))
-    }
-    for path in sorted(files):
+    for path in sorted(code):
         whole.update(path.relative_to(ROOT).as_posix().encode())
         whole.update(syntax(path.read_text(encoding="utf-8")).encode())
+    for path in sorted(texts):
+        whole.update(path.name.encode())
+        whole.update(path.read_bytes())
     return whole.hexdigest()[:16]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 
 import pytest
@@ -43,6 +44,24 @@ def test_the_code_of_a_run_is_that_of_its_own_experiment():
     assert record.code_of(partial(runs()[NAME].planned_by, 1)) in found
     same = {record.code_of(runs()[name].planned_by) for name in ("dp-topdown", "federated-topdown")}
     assert len(same) == 1
+
+
+@pytest.mark.parametrize("folder", sorted(record._RECIPES))
+def test_an_experiment_rests_on_the_models_of_its_recipes(folder, tmp_path, monkeypatch):
+    own = record.ROOT / "benchmarks" / "reproductions" / folder
+    texts = tmp_path / "texts"
+    shutil.copytree(record._TEXTS, texts)
+    monkeypatch.setattr(record, "_TEXTS", texts)
+    found = {record._digest.__wrapped__(own)}
+    assert found == {record._digest(own)}
+    patterns = record._RECIPES[folder]
+    for pattern in patterns:
+        (text, *_) = sorted(texts.glob(f"{pattern}.txt"))
+        text.write_text("another model")
+        found.add(record._digest.__wrapped__(own))
+    assert len(found) == 1 + len(patterns)
+    (texts / "objective-fair.txt").write_text("a model of no paper")
+    assert record._digest.__wrapped__(own) in found
 
 
 def test_every_stored_record_has_a_state():
