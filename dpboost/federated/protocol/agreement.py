@@ -349,12 +349,12 @@ class Agreement:
     def _learned(self) -> tuple[Objective, Weights]:
         return _learned(self.objective, self.task, "Agreement", weighted=self.weighted)
 
-    @property
+    @functools.cached_property
     def declared(self) -> Schema:
         """The schema, with the label bounds that belong to the objective."""
         return self.learns.completed(Schema.from_dict(self.schema))
 
-    @property
+    @functools.cached_property
     def listed(self) -> dict[int, list[Any]]:
         """Columns that are read by position in their list of categories: those of text."""
         categories = self.declared.resolve(self.features).categories
@@ -364,7 +364,7 @@ class Agreement:
             if any(isinstance(value, str) for value in values)
         }
 
-    @property
+    @functools.cached_property
     def digest(self) -> bytes:
         """SHA-256 of the terms: what the parties accept, and what their masks are bound to."""
         return hashlib.sha256(m.encode(self)).digest()
