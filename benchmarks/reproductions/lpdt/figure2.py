@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.harness.claims import Claim
+from benchmarks.harness.claims import Claim, Kind
 from benchmarks.harness.derived import best_positions, differences
 from benchmarks.harness.results import Result, pick
 from benchmarks.harness.style import Panel
@@ -170,6 +170,7 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
                 lower_is_better=True,
                 ours=ours,
                 margin=_MARGIN,
+                test=Kind.SIGNED_RANK,
                 source="figure 2 (c): LPDT below the other methods",
             )
             for rule in RULES
@@ -184,6 +185,7 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
                 data="epsilon",
                 ours=ours,
                 margin=_MARGIN,
+                test=Kind.SIGNED_RANK,
                 source="4.1: the MSE of LPDT decreases much faster than that of the other methods",
             )
             for rule in RULES

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.harness.claims import Claim
+from benchmarks.harness.claims import Claim, Kind
 from benchmarks.harness.results import Result, pick
 from benchmarks.harness.style import Panel
 from benchmarks.reproductions.lpdt.rows import MSE, mean_of
@@ -87,6 +87,7 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
             where=lambda data, position: position == SHARES[0],
             below_where=lambda data, position: position == SHARES[-1],
             margin=0.01,
+            test=Kind.SIGNED_RANK,
             relative=True,
             source="4.3: a small share leads to a lower MSE for all values of epsilon",
             lower_is_better=True,
