@@ -118,7 +118,9 @@ def claims_page(folder: Path) -> str:
         "became of its claims, one for each data set. Sentences, margins and tests are declared in "
         "the code, and none is removed after a run. The records of 22 November 2026 and before are "
         "older than the margins, the tests and the division of the error among the claims of a "
-        "sentence: for them these were chosen afterwards.",
+        "sentence, and those of before 28 November than what a test takes for its unit (a fit of a "
+        "fold, a run on a given table, Wilcoxon's test on all pages of LPDT): for them these were "
+        "chosen afterwards.",
         "",
     ]
     for paper in dict.fromkeys(item.paper for item in inventory.ITEMS):
