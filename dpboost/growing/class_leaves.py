@@ -45,21 +45,16 @@ def release_leaf_counts(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GrownTree:
-    """The releases of a single tree.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_leaves, n_classes), float64
-        Class counts of the leaves in the order of ``growing.leaves``.
-    noise_stddev : float
-        Standard deviation of the noise of a count.
-    sizes : ndarray of shape (n_nodes,), float64, or None
-        Released sizes of nodes, NaN where none was released; None if there are none at all.
-    """
+    """The releases of a single tree."""
 
     growing: GrowingTree
+    #: Of shape (n_leaves, n_classes). Class counts of the leaves in the order of
+    #: ``growing.leaves``.
     counts: NDArray[np.float64]
+    #: Standard deviation of the noise of a count.
     noise_stddev: float
+    #: Of shape (n_nodes,). Released sizes of nodes, NaN where none was released; None if there are
+    #: none at all.
     sizes: NDArray[np.float64] | None = None
 
     def node_counts(self) -> NDArray[np.float64]:
@@ -115,16 +110,11 @@ class ShrunkenProbability:
     standard deviation of the noise of its counts: the posterior mean under a prior of variance
     ``prior**2`` for the step from a node to its child. A leaf of pure noise has the probabilities
     of its parent, so additional depth does little harm.
-
-    Parameters
-    ----------
-    prior : float
-        Typical difference of a probability between a node and its child.
-    rows : float
-        Rows that the node above counts for.
     """
 
+    #: Typical difference of a probability between a node and its child.
     prior: float = 0.2
+    #: Rows that the node above counts for.
     rows: float = 5.0
 
     def of(self, tree: GrownTree) -> NDArray[np.float64]:

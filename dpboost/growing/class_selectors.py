@@ -76,16 +76,13 @@ class SplitSelector(Protocol):
 class JointChoice:
     """One private choice among all splits of all features.
 
-    Parameters
-    ----------
-    selection : {"exponential", "permute_and_flip"}
-
     Privacy
     -------
     One release for all nodes, which hold disjoint rows.
     """
 
     measure: Impurity
+    #: One of "exponential", "permute_and_flip".
     selection: str
 
     def choose(
@@ -111,16 +108,13 @@ class ChoicePerFeature:
     Section 4.3 of Friedman and Schuster (KDD 2010): with n numeric features it costs n + 1 parts
     of the budget, where :class:`JointChoice` costs one.
 
-    Parameters
-    ----------
-    selection : {"exponential", "permute_and_flip"}
-
     Privacy
     -------
     The releases read the same rows one after the other: their budgets add up.
     """
 
     measure: Impurity
+    #: One of "exponential", "permute_and_flip".
     selection: str
 
     def choose(
@@ -167,16 +161,12 @@ class NoisyCountChoice:
     half of the budget for the counts of the cells, half for those of their classes, each in
     equal parts for all features.
 
-    Parameters
-    ----------
-    measure : Impurity
-        Entropy, Gini or errors, computed from the released counts.
-
     Privacy
     -------
     Two releases: a row is in one cell of each offered feature.
     """
 
+    #: Entropy, Gini or errors, computed from the released counts.
     measure: Impurity
 
     def choose(

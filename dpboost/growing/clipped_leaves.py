@@ -29,19 +29,6 @@ class ClippedLeaf:
 
     Equation (4) and geometric leaf clipping of Li, Wu, Wen and He (AAAI 2020).
 
-    Parameters
-    ----------
-    hessian : float
-        The public constant ``c`` that each row adds to the denominator.
-    reg_lambda : float
-        L2 regularization, greater than zero.
-    gradient_bound : float
-        Largest absolute gradient of a row.
-    clip : float
-        Values are clipped to [-clip, clip]. The sensitivity is computed from the same number.
-    unit : float
-        Grid of the values; a value is rounded to it after clipping.
-
     Privacy
     -------
     One release a tree, with discrete Laplace noise: its leaves hold disjoint rows. One added or
@@ -49,10 +36,15 @@ class ClippedLeaf:
     by one unit more (``constants.clipped_leaf``). Leaves without rows get the same noise.
     """
 
+    #: The public constant ``c`` that each row adds to the denominator.
     hessian: float
+    #: L2 regularization, greater than zero.
     reg_lambda: float
+    #: Largest absolute gradient of a row.
     gradient_bound: float
+    #: Values are clipped to [-clip, clip]. The sensitivity is computed from the same number.
     clip: float
+    #: Grid of the values; a value is rounded to it after clipping.
     unit: float = LEAF_UNIT
 
     def values(self, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -20,23 +20,15 @@ from dpboost.rows.column_scores import MOST_CELLS, among, scores_of_columns
 
 @dataclass(frozen=True, kw_only=True)
 class ChoicePlan:
-    """The number of chosen columns, from public numbers.
+    """The number of chosen columns, from public numbers."""
 
-    Parameters
-    ----------
-    n_first : int
-        Columns that are chosen in any case.
-    n_most : int
-        Most columns.
-    share : Fraction
-        Part of the trees' budget for ``n_most`` choices.
-    all_alike_from : int
-        Where so many columns are chosen, most tell something, and none is preferred.
-    """
-
+    #: Columns that are chosen in any case.
     n_first: int
+    #: Most columns.
     n_most: int
+    #: Part of the trees' budget for ``n_most`` choices.
     share: Fraction
+    #: Where so many columns are chosen, most tell something, and none is preferred.
     all_alike_from: int
 
 
@@ -48,19 +40,6 @@ class ColumnChoice:
     scores would grow with its square root. After the first choices, stopping is a candidate as
     well: its score is that of a typical column of noise, raised to that of the best of them.
 
-    Parameters
-    ----------
-    cells : ndarray of shape (n_features, 256), uint16
-        Public cell of each bin of each column.
-    gradient_limit : float
-        Public clip of a row's gradient, as the loss takes it.
-    by_chance : int
-        Public estimate of an output's score of a column of noise, if gradients have mean zero.
-    allowed : ndarray of int
-        Columns that a tree may split.
-    queue : FeatureQueue
-        Prefers the chosen columns.
-
     Privacy
     -------
     One release for each choice, among the columns that were not chosen before
@@ -68,10 +47,15 @@ class ColumnChoice:
     """
 
     plan: ChoicePlan
+    #: Of shape (n_features, 256). Public cell of each bin of each column.
     cells: NDArray[np.uint16]
+    #: Public clip of a row's gradient, as the loss takes it.
     gradient_limit: float
+    #: Public estimate of an output's score of a column of noise, if gradients have mean zero.
     by_chance: int
+    #: Columns that a tree may split.
     allowed: NDArray[np.integer]
+    #: Prefers the chosen columns.
     queue: FeatureQueue
 
     def release(

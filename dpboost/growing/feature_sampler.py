@@ -21,20 +21,13 @@ EXPLORING, FEW_COLUMNS = 0.2, 40
 
 @dataclass(frozen=True, kw_only=True)
 class Preference:
-    """The preference for useful features.
+    """The preference for useful features."""
 
-    Parameters
-    ----------
-    doubt : float
-        Standard deviations by which a feature's gain has to exceed the noise.
-    power : float
-        A feature's chance grows with this power of its gain.
-    floor : float
-        Chance of a feature that has shown nothing, as a part of the best one's.
-    """
-
+    #: Standard deviations by which a feature's gain has to exceed the noise.
     doubt: float
+    #: A feature's chance grows with this power of its gain.
     power: float
+    #: Chance of a feature that has shown nothing, as a part of the best one's.
     floor: float
 
     def toward(self, other: Preference, part: float) -> Preference:
@@ -51,24 +44,18 @@ class AllowedFeatures:
 
     Proof: docs/proofs/constraints.md.
 
-    Parameters
-    ----------
-    groups : tuple of tuple of int
-        Each tree is of one of them, each as likely.
-    most : int or None
-        Most features of a tree, drawn at random from its group.
-    fraction : float
-        Part of the features of its group that a tree may split, drawn at random.
-
     Privacy
     -------
     Looks at nothing but public randomness: whatever a tree then chooses privately among the drawn
     features costs what it costs among all, because a score keeps its sensitivity.
     """
 
+    #: Each tree is of one of them, each as likely.
     groups: tuple[tuple[int, ...], ...]
+    #: Most features of a tree, drawn at random from its group.
     most: int | None
     public: np.random.Generator
+    #: Part of the features of its group that a tree may split, drawn at random.
     fraction: float = 1.0
 
     @classmethod

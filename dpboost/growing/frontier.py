@@ -37,14 +37,9 @@ class DepthWise:
 
 @dataclass(eq=False)
 class BestFirst:
-    """Apply the split of the highest released priority, a public number of times.
+    """Apply the split of the highest released priority, a public number of times."""
 
-    Parameters
-    ----------
-    n_splits : int
-        Splits in all.
-    """
-
+    #: Splits in all.
     n_splits: int
 
     def __post_init__(self) -> None:

@@ -39,30 +39,20 @@ class RoundCallback(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Grown:
-    """The releases of a growth.
+    """The releases of a growth."""
 
-    Parameters
-    ----------
-    trees : tuple of Tree
-        Round by round, in each one for each output.
-    readable : ReleasedTree or None
-        The tree for people, where it is a single one.
-    class_sizes : ndarray of shape (n_classes,), float64, or None
-        Released numbers of rows of each class, where the leaves hold any.
-    n_rows : float or None
-        Released number of rows in the leaves, where they hold it.
-    released : tuple of Tree
-        The trees as they were released, where they were brought into order afterwards.
-    listed : ListedParts or None
-        What they show of lists of categories.
-    """
-
+    #: Round by round, in each one for each output.
     trees: tuple[Tree, ...]
+    #: The tree for people, where it is a single one.
     readable: ReleasedTree | None = None
+    #: Of shape (n_classes,). Released numbers of rows of each class, where the leaves hold any.
     class_sizes: NDArray[np.float64] | None = None
     noise_stddev: float = 0.0
+    #: Released number of rows in the leaves, where they hold it.
     n_rows: float | None = None
+    #: The trees as they were released, where they were brought into order afterwards.
     released: tuple[Tree, ...] = ()
+    #: What they show of lists of categories.
     listed: ListedParts | None = None
 
 

@@ -38,34 +38,23 @@ FIRST_GROUP, GROWTH = 1, 4
 
 @dataclass(kw_only=True, eq=False)
 class Node:
-    """The released numbers and public budgets of a node.
-
-    Attributes
-    ----------
-    budget : Fraction or inf
-        For its bounds and histograms.
-    branch : tuple of str
-        Path of the part of the rows in whose scope its releases are recorded: its parent's while
-        it does the same as its siblings, then its own.
-    path : tuple of str
-        Its own path.
-    bounds : ndarray of shape (n_features,), float64
-        Released bounds of the impurity in rows.
-    waiting : list of int
-        Features that are neither visited nor dropped, by ascending bounds.
-    sums : list of ndarray
-        Class counts by each visited feature.
-    best : tuple of float, float, int
-        Impurity for each row of the best split so far, its impurity in rows, and its candidate.
-    """
+    """The released numbers and public budgets of a node."""
 
     number: int
+    #: For its bounds and histograms.
     budget: PrivacyCost
+    #: Path of the part of the rows in whose scope its releases are recorded: its parent's while
+    #: it does the same as its siblings, then its own.
     branch: tuple[str, ...]
+    #: Its own path.
     path: tuple[str, ...]
+    #: Of shape (n_features,). Released bounds of the impurity in rows.
     bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    #: Features that are neither visited nor dropped, by ascending bounds.
     waiting: list[int] = field(default_factory=list)
+    #: Class counts by each visited feature.
     sums: list[NDArray[np.int64]] = field(default_factory=list)
+    #: Impurity for each row of the best split so far, its impurity in rows, and its candidate.
     best: tuple[float, float, int] = (np.inf, np.inf, -1)
     visited: int = 0
 
@@ -73,17 +62,6 @@ class Node:
 @dataclass(frozen=True, kw_only=True)
 class SavedHistograms:
     """Histograms of the features that bounds do not exclude: Algorithm 6.
-
-    Parameters
-    ----------
-    leaf_share : Fraction
-        Part of the budget for the leaves; the levels share the rest equally.
-    bounds_share : Fraction
-        Part of a node's budget for the bounds.
-    min_rows : int
-        Nodes of fewer rows by the histograms of all features stay leaves.
-    bounds_question : type
-        Asks for the bounds.
 
     Privacy
     -------
@@ -95,9 +73,13 @@ class SavedHistograms:
     """
 
     max_depth: int
+    #: Part of the budget for the leaves; the levels share the rest equally.
     leaf_share: Fraction
+    #: Part of a node's budget for the bounds.
     bounds_share: Fraction
+    #: Nodes of fewer rows by the histograms of all features stay leaves.
     min_rows: int
+    #: Asks for the bounds.
     bounds_question: type[ImpurityBounds] = ImpurityBounds
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:

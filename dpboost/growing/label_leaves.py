@@ -55,19 +55,14 @@ class ShrunkenMean:
     mean under a prior of variance ``prior**2`` for the step from a node to its child. Above the
     root is the middle of the label range.
 
-    Parameters
-    ----------
-    prior : float
-        Typical difference of a mean between a node and its child, of labels scaled to [-1, 1].
-    rows : float
-        Rows that the node above counts for.
-
     Privacy
     -------
     Post-processing of released sums and of the public size of their noise.
     """
 
+    #: Typical difference of a mean between a node and its child, of labels scaled to [-1, 1].
     prior: float = 0.2
+    #: Rows that the node above counts for.
     rows: float = 5.0
 
     def of(self, tree: GrownTree) -> NDArray[np.float64]:

@@ -51,26 +51,6 @@ class LinearRows(Protocol):
 class LinearStart:
     """Release a linear model of standardized bins, in two steps by their second moments.
 
-    Parameters
-    ----------
-    first : callable
-        Returns the features that come first; the numeric ones are the columns.
-    most_columns : int
-        Without a model if these are more.
-    binner : Binner
-        Public or released bins.
-    masses : mapping of int to ndarray of shape (n_bins + 1,)
-        Released rows in the bins of a column; where there are none, bins are taken to have equally
-        many.
-    loss : Loss
-        Of one output.
-    share : Fraction
-        Part of the trees' budget.
-    gradient_limit : float
-        Public clip of a row's gradient, as the loss takes it.
-    prior : float
-        Standard deviation of a coefficient before anything is known.
-
     Privacy
     -------
     Three releases with Gaussian noise (``constants.second_moments`` and
@@ -78,13 +58,22 @@ class LinearStart:
     are post-processing.
     """
 
+    #: Returns the features that come first; the numeric ones are the columns.
     first: Callable[[], NDArray[np.integer]]
+    #: Without a model if these are more.
     most_columns: int
+    #: Public or released bins.
     binner: Binner
+    #: Released rows in the bins of a column, of shape (n_bins + 1,); where there are none, bins are
+    #: taken to have equally many.
     masses: Mapping[int, NDArray[np.float64]]
+    #: Of one output.
     loss: Loss
+    #: Part of the trees' budget.
     share: Fraction
+    #: Public clip of a row's gradient, as the loss takes it.
     gradient_limit: float
+    #: Standard deviation of a coefficient before anything is known.
     prior: float
 
     def release(

@@ -36,19 +36,14 @@ class ListedParts:
     every leaf but one is such a set. A least-squares fit of all of them gives the frequency of
     each value.
 
-    Parameters
-    ----------
-    n_bins : ndarray of shape (n_features,), int32
-        Value bins of each feature.
-    is_nominal : ndarray of shape (n_features,)
-        Which features are categories.
-
     Privacy
     -------
     Post-processing: what comes in was released, or is the public structure of trees.
     """
 
+    #: Of shape (n_features,). Value bins of each feature.
     n_bins: NDArray[np.int32]
+    #: Of shape (n_features,). Which features are categories.
     is_nominal: NDArray[np.uint8]
     _cuts: dict[int, list[_Cut]] = field(default_factory=dict, init=False)
     _weight: float = field(default=0.0, init=False)

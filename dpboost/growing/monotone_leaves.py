@@ -46,19 +46,14 @@ class MonotoneLeaves:
     between two values that are not missing. Sums of trees in order are in order, so the model is
     monotone on its whole domain, missing values aside.
 
-    Parameters
-    ----------
-    direction : ndarray of shape (n_features,), int8
-        -1, 0 or 1.
-    n_bins : ndarray of shape (n_features,), int32
-        Value bins of each feature.
-
     Privacy
     -------
     Post-processing: reads released structure, released values and the public size of their noise.
     """
 
+    #: Of shape (n_features,). -1, 0 or 1.
     direction: NDArray[np.int8]
+    #: Of shape (n_features,). Value bins of each feature.
     n_bins: NDArray[np.int32]
 
     @classmethod

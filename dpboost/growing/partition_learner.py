@@ -39,22 +39,16 @@ class SignalRate:
 
     Proof: docs/proofs/constraints.md.
 
-    Parameters
-    ----------
-    n_rows : float
-        Released or declared.
-    entropy : float
-        Of a label at the released shares of the classes, in nats.
-    doubt : float
-        Deviations of their noise that gains get in addition.
-
     Privacy
     -------
     Reads released gains and public numbers only: post-processing.
     """
 
+    #: Released or declared.
     n_rows: float
+    #: Of a label at the released shares of the classes, in nats.
     entropy: float
+    #: Deviations of their noise that gains get in addition.
     doubt: float
     _n_rounds: int = field(default=0, init=False)
     _learned: float = field(default=0.0, init=False)
@@ -145,36 +139,6 @@ class LearnedPrior:
 class PartitionLearner:
     """Release the noisy leaf sums of one random partition a round.
 
-    Parameters
-    ----------
-    grid : PartitionGrid
-        The public bins.
-    queue : FeatureQueue
-        Chooses the features of a partition.
-    scale : SumScale
-        Clips of a row's gradient and hessian, and their shares.
-    leaf : ShrunkenLeaf
-        Turns noisy sums into steps.
-    features_per_tree : int
-        Features of a partition, at most three.
-    depth : int
-        Levels of a partition.
-    to_order : list of int
-        Nominal features that are still to be ordered: each gets one round with a leaf for every
-        category, whose released steps then order them.
-    rules : LeafRules, optional
-        What else the user asks of steps.
-    depth_alone : int, default=0
-        Levels of the first partitions, one for each feature, which cut nothing else. 0: no such.
-    shallow : float, default=0
-        Part of the other rounds whose partitions have a level less.
-    signal : SignalRate, optional
-        Makes steps smaller where little is learned. A learning rate of the round goes before it.
-    prior : LearnedPrior, optional
-        Makes steps as small as released sums show, where a model is continued.
-    listed : ListedParts, optional
-        Collects what released sums show of lists of categories.
-
     Privacy
     -------
     One release a round, a vector of the gradient and hessian sums of disjoint leaves
@@ -182,20 +146,34 @@ class PartitionLearner:
     """
 
     loss: Loss
+    #: The public bins.
     grid: PartitionGrid
+    #: Chooses the features of a partition.
     queue: FeatureQueue
+    #: Clips of a row's gradient and hessian, and their shares.
     scale: SumScale
+    #: Turns noisy sums into steps.
     leaf: ShrunkenLeaf
+    #: Features of a partition, at most three.
     features_per_tree: int
+    #: Levels of a partition.
     depth: int
     learning_rate: float
+    #: Nominal features that are still to be ordered: each gets one round with a leaf for every
+    #: category, whose released steps then order them.
     to_order: list[int]
     public: np.random.Generator
+    #: What else the user asks of steps.
     rules: LeafRules | None = None
+    #: Levels of the first partitions, one for each feature, which cut nothing else. 0: no such.
     depth_alone: int = 0
+    #: Part of the other rounds whose partitions have a level less.
     shallow: float = 0.0
+    #: Makes steps smaller where little is learned. A learning rate of the round goes before it.
     signal: SignalRate | None = None
+    #: Makes steps as small as released sums show, where a model is continued.
     prior: LearnedPrior | None = None
+    #: Collects what released sums show of lists of categories.
     listed: ListedParts | None = None
 
     def learn(

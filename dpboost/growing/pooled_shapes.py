@@ -44,20 +44,16 @@ class PooledShapes:
     Distances are weighted by released bin frequencies. Every resulting tree is monotone, and so is
     their sum.
 
-    Parameters
-    ----------
-    direction : ndarray of shape (n_features,), int8
-        -1, 0 or 1. A tree of a feature with a direction has at most one other feature.
-    weight_stddev : float
-        Standard deviation of the noise of a leaf's weight, in units of ``leaf_count``.
-
     Privacy
     -------
     Post-processing: reads released trees and the public size of their noise.
     """
 
+    #: Of shape (n_features,). -1, 0 or 1. A tree of a feature with a direction has at most one
+    #: other feature.
     direction: NDArray[np.int8]
     binner: Binner
+    #: Standard deviation of the noise of a leaf's weight, in units of ``leaf_count``.
     weight_stddev: float
 
     @classmethod

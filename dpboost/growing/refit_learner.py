@@ -24,27 +24,20 @@ from dpboost.trees.tree import Tree
 class RefitLearner:
     """Release the noisy leaf sums of the partition of an earlier round.
 
-    Parameters
-    ----------
-    scale : SumScale
-        Clips of a row's gradient and hessian, and their shares.
-    leaf : ShrunkenLeaf
-        Turns noisy sums into steps.
-    partitions : list of Partition
-        Of the earlier rounds, the first one last.
-    rules : LeafRules, optional
-        What else the user asked of steps.
-
     Privacy
     -------
     One release a round, as `PartitionLearner`. Partitions are released already.
     """
 
     loss: Loss
+    #: Clips of a row's gradient and hessian, and their shares.
     scale: SumScale
+    #: Turns noisy sums into steps.
     leaf: ShrunkenLeaf
     learning_rate: float
+    #: Of the earlier rounds, the first one last.
     partitions: list[Partition]
+    #: What else the user asked of steps.
     rules: LeafRules | None = None
 
     def learn(

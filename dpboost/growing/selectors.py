@@ -24,12 +24,6 @@ SELECTIONS: dict[str, type[ExponentialMechanism] | type[PermuteAndFlip]] = {
 class PrivateArgmax:
     """One private argmax over all candidates in every node of a level.
 
-    Parameters
-    ----------
-    selection : {"exponential", "permute_and_flip"}
-        The paper's mechanism, or the one that is never worse and up to twice as good under pure
-        epsilon.
-
     Privacy
     -------
     One release a level: its nodes hold disjoint rows, so their choices cost the level's
@@ -37,6 +31,8 @@ class PrivateArgmax:
     """
 
     criterion: GradientGain
+    #: One of "exponential", "permute_and_flip". The paper's mechanism, or the one that is never
+    #: worse and up to twice as good under pure epsilon.
     selection: str = "exponential"
 
     def choose(
@@ -53,18 +49,14 @@ class PrivateArgmax:
 class GainChoice:
     """One private choice among all splits of all features, by variance reduction.
 
-    Parameters
-    ----------
-    criterion : GradientGain
-        Of labels as gradients.
-    selection : {"exponential", "permute_and_flip"}
-
     Privacy
     -------
     One release for all nodes, which hold disjoint rows.
     """
 
+    #: Of labels as gradients.
     criterion: GradientGain
+    #: One of "exponential", "permute_and_flip".
     selection: str
 
     def choose(

@@ -23,26 +23,17 @@ class ShapePart:
     """The effect of one or two features on a table of their bins; missing bins are last.
 
     Proof: docs/proofs/constraints.md.
-
-    Parameters
-    ----------
-    signs : tuple of int
-        Direction of each of them: -1, 0 or 1.
-    aim : ndarray of shape (n_bins + 1,) or (n_bins_first + 1, n_bins_second + 1)
-        What has been released of them.
-    mass : ndarray of the same shape
-        About the share of the rows in each cell; greater than zero.
-
-    Attributes
-    ----------
-    found : ndarray of the same shape
-        What was last projected.
     """
 
     features: tuple[int, ...]
+    #: Direction of each of them: -1, 0 or 1.
     signs: tuple[int, ...]
+    #: Of shape (n_bins + 1,) or (n_bins_first + 1, n_bins_second + 1). What has been released of
+    #: them.
     aim: NDArray[np.float64]
+    #: Of the same shape. About the share of the rows in each cell; greater than zero.
     mass: NDArray[np.float64]
+    #: Of the same shape. What was last projected.
     found: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:

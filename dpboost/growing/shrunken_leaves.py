@@ -21,22 +21,16 @@ class ShrunkenLeaf:
     ``tau**2 / (tau**2 + (s / h)**2)`` it is the posterior mean of a step with prior variance
     ``tau**2``. An empty leaf then adds almost nothing, which makes deep partitions harmless.
 
-    Parameters
-    ----------
-    reg_lambda : float
-        Added to the denominator.
-    prior : float
-        ``tau``, the typical size of a step.
-    largest : float
-        Steps are clipped to +- this.
-
     Privacy
     -------
     Post-processing of released sums and of the public size of their noise.
     """
 
+    #: Added to the denominator.
     reg_lambda: float
+    #: ``tau``, the typical size of a step.
     prior: float
+    #: Steps are clipped to +- this.
     largest: float = 2.0
 
     def steps(
@@ -97,25 +91,19 @@ class LeafRules:
 
     Proof: docs/proofs/constraints.md.
 
-    Parameters
-    ----------
-    leaf : ShrunkenLeaf
-        Turns the released sums of a node into its own step.
-    path_smooth : float
-        LightGBM's ``path_smooth``: a node of released hessian sum ``h`` takes ``h / (h + s)`` of
-        its own step and the rest of that of the node above it. LightGBM counts rows instead of
-        ``h``.
-    least_hessian : float
-        LightGBM's ``min_sum_hessian_in_leaf``: a node that releases less takes the step of the
-        node above it, as if it had not been split off.
-
     Privacy
     -------
     Post-processing of released sums and of the public size of their noise.
     """
 
+    #: Turns the released sums of a node into its own step.
     leaf: ShrunkenLeaf
+    #: LightGBM's ``path_smooth``: a node of released hessian sum ``h`` takes ``h / (h + s)`` of
+    #: its own step and the rest of that of the node above it. LightGBM counts rows instead of
+    #: ``h``.
     path_smooth: float = 0.0
+    #: LightGBM's ``min_sum_hessian_in_leaf``: a node that releases less takes the step of the
+    #: node above it, as if it had not been split off.
     least_hessian: float = 0.0
 
     @classmethod

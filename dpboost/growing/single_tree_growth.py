@@ -78,17 +78,12 @@ class Response(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassResponse:
-    """Classes: leaves have counts and probabilities.
-
-    Parameters
-    ----------
-    monotone : MonotoneLeaves, optional
-        Brings the raw scores of the leaves into order.
-    """
+    """Classes: leaves have counts and probabilities."""
 
     n_classes: int
     probability: ClassProbability
     weighted: bool = False
+    #: Brings the raw scores of the leaves into order.
     monotone: MonotoneLeaves | None = None
 
     def bin(
@@ -164,15 +159,10 @@ class ClassResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberResponse:
-    """Numbers: leaves have sums of labels and rows, and means.
-
-    Parameters
-    ----------
-    monotone : MonotoneLeaves, optional
-        Brings the values of the leaves into order.
-    """
+    """Numbers: leaves have sums of labels and rows, and means."""
 
     mean: ShrunkenMean
+    #: Brings the values of the leaves into order.
     monotone: MonotoneLeaves | None = None
 
     def bin(

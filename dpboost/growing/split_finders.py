@@ -26,20 +26,14 @@ CHOICES, COUNTS = Fraction(1, 2), Fraction(1, 2)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Found:
-    """Splits that were found for some nodes.
+    """Splits that were found for some nodes."""
 
-    Parameters
-    ----------
-    chosen : ndarray of shape (n_nodes,), int32
-        Candidates.
-    gains : ndarray of shape (n_nodes,), float64
-        Released, for each row.
-    noise_stddev : float or ndarray of shape (n_nodes,)
-        Standard deviation of the noise of a count behind a gain, in rows.
-    """
-
+    #: Of shape (n_nodes,). Candidates.
     chosen: NDArray[np.int32]
+    #: Of shape (n_nodes,). Released, for each row.
     gains: NDArray[np.float64]
+    #: Standard deviation of the noise of a count behind a gain, in rows; of shape (n_nodes,) where
+    #: nodes differ.
     noise_stddev: float | NDArray[np.float64]
 
 
@@ -97,18 +91,14 @@ class SplitTables:
 
     Splits of one feature share one histogram, whose cells lie between the borders of the splits:
     its charge is that of the table of a single split.
-
-    Parameters
-    ----------
-    left : ndarray of shape (n_nodes, n_asked, n_groups), int8
-        1 where a group goes to the first branch of a split, -1 to the second, 0 where it belongs
-        to another feature.
-    tables : ndarray of shape (n_nodes, n_groups), int32
-        Number of the feature's histogram that a group is of; -1 where a node has fewer groups.
     """
 
     query: GroupedCells
+    #: Of shape (n_nodes, n_asked, n_groups). 1 where a group goes to the first branch of a split,
+    #: -1 to the second, 0 where it belongs to another feature.
     left: NDArray[np.int8]
+    #: Of shape (n_nodes, n_groups). Number of the feature's histogram that a group is of; -1 where
+    #: a node has fewer groups.
     tables: NDArray[np.int32]
 
     @classmethod
@@ -192,10 +182,6 @@ class SplitTables:
 class LocalChoiceFinder:
     """The best of the splits that the parties choose on their rows: LocalRNM.
 
-    Parameters
-    ----------
-    selection : {"exponential", "permute_and_flip"}
-
     Privacy
     -------
     Each site releases its choice for every node; sites hold disjoint rows, and so do nodes.
@@ -204,6 +190,7 @@ class LocalChoiceFinder:
     """
 
     measure: Impurity
+    #: One of "exponential", "permute_and_flip".
     selection: str
 
     def find(

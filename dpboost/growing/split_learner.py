@@ -30,15 +30,11 @@ class LeafClip:
 
     Deviation: the exponent counts trees inside the ensemble. With the global index that the
     paper states, the leaves of later ensembles would be clipped to almost zero.
-
-    Parameters
-    ----------
-    limit : float
-        What no leaf may exceed, LightGBM's ``max_delta_step``.
     """
 
     largest: float
     decay: float
+    #: What no leaf may exceed, LightGBM's ``max_delta_step``.
     limit: float = math.inf
 
     def at(self, index: int) -> float:
@@ -55,33 +51,22 @@ class LeafClip:
 
 @dataclass(frozen=True, kw_only=True)
 class SplitLearner:
-    """Grow one tree with privately chosen splits and shrink its leaves.
-
-    Parameters
-    ----------
-    grower : LevelwiseGrower
-        Grows one tree through the gate.
-    leaf : ClippedLeaf
-        Leaf estimator; its clip is set for each tree by ``clip``.
-    clip : LeafClip
-        Public clip by position in the ensemble.
-    gradient_bound : float
-        Rows whose absolute gradient is larger are dropped (gradient-based data filtering).
-    learning_rate : float
-        Shrinkage of released leaf values.
-    allowed : AllowedFeatures, optional
-        Which features the next tree may split; all where there is none.
-    monotone : MonotoneLeaves, optional
-        Brings the leaves of a tree, whose noise is equally large, into order.
-    """
+    """Grow one tree with privately chosen splits and shrink its leaves."""
 
     loss: SplitLoss
+    #: Grows one tree through the gate.
     grower: LevelwiseGrower
+    #: Leaf estimator; its clip is set for each tree by ``clip``.
     leaf: ClippedLeaf
+    #: Public clip by position in the ensemble.
     clip: LeafClip
+    #: Rows whose absolute gradient is larger are dropped (gradient-based data filtering).
     gradient_bound: float
+    #: Shrinkage of released leaf values.
     learning_rate: float
+    #: Which features the next tree may split; all where there is none.
     allowed: AllowedFeatures | None = None
+    #: Brings the leaves of a tree, whose noise is equally large, into order.
     monotone: MonotoneLeaves | None = None
 
     def learn(

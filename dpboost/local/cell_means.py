@@ -23,30 +23,20 @@ _LEAST_PART = 0.02
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimates:
-    """Estimates of every cell from the reports.
+    """Estimates of every cell from the reports."""
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_cells,), float64
-        Unbiased numbers of records.
-    sums : ndarray of shape (n_cells, n_outputs), float64
-        Unbiased sums of scaled labels, or of classes.
-    noise : ReportNoise
-        Variances that one report adds.
-    whole_sum : ndarray of shape (n_outputs,), float64
-        Unbiased sum over all records.
-    whole_variance : float
-        Variance that one report adds to it, beyond that of a record inside.
-    second_moment : float
-        Estimate of the mean square of what a label brings into a sum, added up over the
-        outputs: of its level, or of the noisy label.
-    """
-
+    #: Of shape (n_cells,). Unbiased numbers of records.
     counts: NDArray[np.float64]
+    #: Of shape (n_cells, n_outputs). Unbiased sums of scaled labels, or of classes.
     sums: NDArray[np.float64]
+    #: Variances that one report adds.
     noise: ReportNoise
+    #: Of shape (n_outputs,). Unbiased sum over all records.
     whole_sum: NDArray[np.float64]
+    #: Variance that one report adds to it, beyond that of a record inside.
     whole_variance: float
+    #: Estimate of the mean square of what a label brings into a sum, added up over the
+    #: outputs: of its level, or of the noisy label.
     second_moment: float
     n_reports: int
 
@@ -129,21 +119,17 @@ def _pulled(towards: NDArray, mean: NDArray, share: NDArray | float) -> NDArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Nodes:
-    """Inner nodes and leaves in one array: leaf k is node ``n_nodes + k``.
+    """Inner nodes and leaves in one array: leaf k is node ``n_nodes + k``."""
 
-    Parameters
-    ----------
-    levels : list of ndarray
-        Nodes by depth.
-    parents : ndarray of shape (n_all,), int64
-    counts, n_leaves : ndarray of shape (n_all,), float64
-    sums : ndarray of shape (n_all, n_outputs), float64
-    """
-
+    #: Nodes by depth.
     levels: list[NDArray[np.int64]]
+    #: Of shape (n_all,).
     parents: NDArray[np.int64]
+    #: Of shape (n_all,).
     counts: NDArray[np.float64]
+    #: Of shape (n_all, n_outputs).
     sums: NDArray[np.float64]
+    #: Of shape (n_all,).
     n_leaves: NDArray[np.float64]
 
     @classmethod

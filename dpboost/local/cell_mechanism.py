@@ -34,11 +34,6 @@ class CellReports(Randomizer):
     levels the pair is the cell and a sign, the signed cell; with classes as levels the same
     report supports a classifier.
 
-    Parameters
-    ----------
-    oracle : GeneralizedResponse or UnaryEncoding
-        With ``n_cells * n_levels`` symbols.
-
     Privacy
     -------
     The oracle is epsilon-locally private for its symbols. The symbol of a record is random, from
@@ -54,6 +49,7 @@ class CellReports(Randomizer):
     both again times the oracle's variance for the own symbol.
     """
 
+    #: With ``n_cells * n_levels`` symbols.
     oracle: Oracle
     labels: Labels
     n_cells: int

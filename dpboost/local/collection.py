@@ -56,19 +56,13 @@ class PublicCells(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReportPlan:
-    """The plan of a report for devices and the server.
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-        The mechanism with its budget.
-    header : bytes
-        Begins every report. Reports of another partition, epsilon or mechanism begin otherwise.
-    """
+    """The plan of a report for devices and the server."""
 
     partition: PublicCells
     mechanism: str
+    #: The mechanism with its budget.
     randomizer: Randomizer
+    #: Begins every report. Reports of another partition, epsilon or mechanism begin otherwise.
     header: bytes
 
     @classmethod

@@ -41,14 +41,9 @@ _LEAST_LEAF = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """A planned collection: number of reports, epsilon, and mechanism.
+    """A planned collection: number of reports, epsilon, and mechanism."""
 
-    Parameters
-    ----------
-    n_reports : int
-        Expected number of reports; a public number.
-    """
-
+    #: Expected number of reports; a public number.
     n_reports: int
     epsilon: Epsilon
     mechanism: str
@@ -162,21 +157,15 @@ def _cells(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Judged:
-    """A partition, evaluated on rows that did not choose its splits.
+    """A partition, evaluated on rows that did not choose its splits."""
 
-    Parameters
-    ----------
-    mean, spread, share : ndarray
-        Mean and variance of the labels of each cell, and the cell's part of the rows.
-    label : ndarray of shape (n_judging, n_outputs)
-    whole : float
-        Variance of all labels.
-    """
-
+    #: Mean and variance of the labels of each cell, and the cell's part of the rows.
     mean: NDArray[np.float64]
     spread: NDArray[np.float64]
     share: NDArray[np.float64]
+    #: Of shape (n_judging, n_outputs).
     label: NDArray[np.float64]
+    #: Variance of all labels.
     whole: float
 
 

@@ -24,15 +24,10 @@ from dpboost.privacy.randomness import Entropy
 
 @dataclass(frozen=True, kw_only=True)
 class _Oracle:
-    """Parameters of an oracle.
-
-    Parameters
-    ----------
-    n_symbols : int
-        At least 2.
-    """
+    """Parameters of an oracle."""
 
     epsilon: Epsilon
+    #: At least 2.
     n_symbols: int
 
     name: ClassVar[str]

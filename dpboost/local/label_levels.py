@@ -33,17 +33,12 @@ class NumericLabels:
     A report rounds a label without bias to one of the two nearest levels. With two levels, the
     lower and the upper bound, the level is a sign: the label scaled to [-1, 1] becomes +1 with
     probability ``(1 + label) / 2``.
-
-    Parameters
-    ----------
-    lower, upper : float
-        Public bounds, ``lower < upper``; labels outside are clipped to them.
-    n_levels : int
-        2 to 64.
     """
 
+    #: Public bounds, ``lower < upper``; labels outside are clipped to them.
     lower: float
     upper: float
+    #: 2 to 64.
     n_levels: int = 2
 
     def __post_init__(self) -> None:
@@ -98,15 +93,10 @@ class NumericLabels:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassLabels:
-    """Labels of a classification: a level for each public class.
+    """Labels of a classification: a level for each public class."""
 
-    Parameters
-    ----------
-    classes : tuple
-        The public classes, at least two. A label that is none of them is reported as a class
-        drawn uniformly, since no report may be missing.
-    """
-
+    #: The public classes, at least two. A label that is none of them is reported as a class
+    #: drawn uniformly, since no report may be missing.
     classes: tuple[Any, ...]
 
     def __post_init__(self) -> None:

@@ -48,11 +48,6 @@ class PaperReports(Randomizer):
     Laplace. The released code draws new label noise for every cell, which would cost as many
     times more; here a report has one noisy label.
 
-    Parameters
-    ----------
-    budget : Fraction or inf
-        Epsilon of a report.
-
     Privacy
     -------
     A bit is flipped with probability :math:`f = u 2^{-64}`, :math:`u = \lceil 2^{64} / (E + 1)
@@ -71,6 +66,7 @@ class PaperReports(Randomizer):
     variance of the label noise; labels are scaled to [-1, 1] and :math:`y^2` is taken for 1.
     """
 
+    #: Epsilon of a report.
     budget: Epsilon
     labels: NumericLabels
     n_cells: int

@@ -30,25 +30,17 @@ class ReportNoise:
     """Variances that one report adds to the estimates of a cell, for every record.
 
     Labels are worth [-1, 1], or 0 and 1 for a class; a public label scale.
-
-    Parameters
-    ----------
-    count : float
-        Variance in a cell's count.
-    sums : float
-        Variance in a cell's sum of labels, added up over the outputs.
-    cross : ndarray of shape (n_outputs,), float64
-        Covariance of count and sum for each output.
-    inside : float
-        Further variance in the sum, added up over the outputs, from a record inside the cell.
-    own : float
-        By how much the spread of the labels inside a cell counts more than once.
     """
 
+    #: Variance in a cell's count.
     count: float
+    #: Variance in a cell's sum of labels, added up over the outputs.
     sums: float
+    #: Of shape (n_outputs,). Covariance of count and sum for each output.
     cross: NDArray[np.float64]
+    #: Further variance in the sum, added up over the outputs, from a record inside the cell.
     inside: float = 0.0
+    #: By how much the spread of the labels inside a cell counts more than once.
     own: float = 0.0
 
     def of_mean(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -77,11 +69,6 @@ class Randomizer(ABC):
 
     It is a mechanism of the ledger, so that reports are released by the privacy gate, and it
     defines the server's estimates.
-
-    Attributes
-    ----------
-    epsilon : Fraction or inf
-        Every report is epsilon-locally differentially private.
     """
 
     name: ClassVar[str]
@@ -92,7 +79,7 @@ class Randomizer(ABC):
     @property
     @abstractmethod
     def epsilon(self) -> Epsilon:
-        """Epsilon of a report."""
+        """Every report is epsilon-locally differentially private."""
 
     @property
     def rho(self) -> PrivacyCost:

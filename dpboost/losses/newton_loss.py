@@ -25,24 +25,18 @@ L = TypeVar("L", bound="NewtonLoss")
 class NewtonLoss:
     """Base class of losses, with one kernel for some rows and one for a pass over all rows.
 
-    Attributes
-    ----------
-    kernel : str
-        Name of both kernels, in ``newton`` and ``rounds``.
-    n_outputs : int
-        Raw scores of a row.
-    units_per_one : int
-        Score units in a leaf value of one.
-
     Privacy
     -------
     One row decides its own numbers, by public numbers only.
     """
 
+    #: Name of both kernels, in ``newton`` and ``rounds``.
     kernel: ClassVar[str]
 
     if TYPE_CHECKING:
-        # What a subclass has as a field, a property or a constant of the class.
+        # What a subclass has as a field, a property or a constant of the class, such as
+        # `n_outputs`, the raw scores of a row, and `units_per_one`, score units in a leaf value of
+        # one.
         def __getattr__(self, name: str) -> Any:
             """Return the attribute of the subclass."""
 

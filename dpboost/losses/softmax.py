@@ -23,17 +23,11 @@ MOST_CLASSES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class LossOfClasses(NewtonLoss):
-    """A loss of several classes: one raw score and one tree a round for each of them.
+    """A loss of several classes: one raw score and one tree a round for each of them."""
 
-    Parameters
-    ----------
-    n_outputs : int
-        Number of classes, from 2 to 1000.
-    start_units : tuple of int
-        Start value of each class, in units of 2^-20; empty for zeros.
-    """
-
+    #: Number of classes, from 2 to 1000.
     n_outputs: int
+    #: Start value of each class, in units of 2^-20; empty for zeros.
     start_units: tuple[int, ...] = ()
 
     rules: ClassVar[dict[str, Any]] = {}

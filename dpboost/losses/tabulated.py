@@ -22,34 +22,23 @@ LARGEST_NODE = 1 << 45
 
 @dataclass(frozen=True, kw_only=True)
 class Surface:
-    """Gradient and hessian over scores and labels, at public nodes; linear between them.
+    """Gradient and hessian over scores and labels, at public nodes; linear between them."""
 
-    Parameters
-    ----------
-    gradients, hessians : ndarray of shape (n_labels, n_scores), float64
-        In units of their bounds.
-    origin : int
-        Score of the first node in score units, or score less label.
-    shift : int
-        Score units between two nodes, as a power of two of at most 13.
-    label_shift : int, default=16
-        Label units between two nodes, as a power of two of at most 16.
-    residual : bool, default=False
-        Whether the tables are over the score less the label; then there is one label node.
-    low, high : float, default=-1 and 1
-        Bounds of gradients; the larger one is 1 in size.
-    in_proportion : bool, default=False
-        Whether a smaller clip of gradients keeps the proportion of both sides.
-    """
-
+    #: Of shape (n_labels, n_scores). In units of their bounds.
     gradients: NDArray[np.float64]
     hessians: NDArray[np.float64]
+    #: Score of the first node in score units, or score less label.
     origin: int
+    #: Score units between two nodes, as a power of two of at most 13.
     shift: int
+    #: Label units between two nodes, as a power of two of at most 16.
     label_shift: int = 16
+    #: Whether the tables are over the score less the label; then there is one label node.
     residual: bool = False
+    #: Bounds of gradients; the larger one is 1 in size.
     low: float = -1.0
     high: float = 1.0
+    #: Whether a smaller clip of gradients keeps the proportion of both sides.
     in_proportion: bool = False
 
     def tables(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -63,15 +63,7 @@ class UnsupportedReleaseError(InvalidParameterError):
 
 
 class Accountant(Protocol):
-    """The interface of accountants.
-
-    Attributes
-    ----------
-    name : str
-        Name for the report.
-    privacy_measure : str
-        Unit of costs.
-    """
+    """The interface of accountants."""
 
     @property
     def name(self) -> str:
@@ -378,14 +370,9 @@ class GDPAccountant:
 
 @dataclass(frozen=True, kw_only=True)
 class DerivedAccountant:
-    """An accountant with the charges of another one and a different capacity.
+    """An accountant with the charges of another one and a different capacity."""
 
-    Parameters
-    ----------
-    inner : Accountant
-        Accountant of the charges of a release.
-    """
-
+    #: Accountant of the charges of a release.
     inner: Accountant
 
     def terms(self) -> dict[str, Any] | None:
@@ -433,24 +420,15 @@ class GroupAccountant(DerivedAccountant):
 
     Releases are charged as for one row of one fit; capacities are divided by ``factor``, and the
     epsilon of a total is that of ``factor`` times the total.
-
-    Parameters
-    ----------
-    inner : Accountant
-        Accounts for one row and one fit.
-    factor : Fraction
-        At least 1.
-    coordinates : int
-        Factor of the number of entries of a release that may differ.
-    fits : int
-        Number of fits that each may use the same delta.
-    delta : Fraction
-        Of all of them.
     """
 
+    #: At least 1.
     factor: Fraction
+    #: Factor of the number of entries of a release that may differ.
     coordinates: int
+    #: Number of fits that each may use the same delta.
     fits: int = 1
+    #: Of all of them.
     delta: Fraction = Fraction(0)
 
     def terms(self) -> dict[str, Any]:

@@ -242,17 +242,11 @@ def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[Priva
 
 @dataclass(frozen=True, kw_only=True)
 class FitBudget:
-    """The budget of a fit, by stage.
+    """The budget of a fit, by stage."""
 
-    Parameters
-    ----------
-    preparation : dict
-        Budget of each thing that is learned before training, by name; empty when nothing is.
-    training : Fraction or inf
-        What is left for the trees.
-    """
-
+    #: Budget of each thing that is learned before training, by name; empty when nothing is.
     preparation: dict[str, PrivacyCost]
+    #: What is left for the trees.
     training: PrivacyCost
 
 
@@ -280,17 +274,11 @@ def split_fit(total: PrivacyCost, learned: Sequence[str]) -> FitBudget:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeBudget:
-    """The budget of a tree.
+    """The budget of a tree."""
 
-    Parameters
-    ----------
-    levels : tuple of Fraction or inf
-        For the splits of each level, from the root down.
-    leaves : Fraction or inf
-        For the values of all leaves.
-    """
-
+    #: For the splits of each level, from the root down.
     levels: tuple[PrivacyCost, ...]
+    #: For the values of all leaves.
     leaves: PrivacyCost
 
 

@@ -16,20 +16,13 @@ from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 class Charge(NamedTuple):
-    """An amount in the ledger.
+    """An amount in the ledger."""
 
-    Parameters
-    ----------
-    cost : Fraction or inf
-        In the accountant's unit.
-    delta : Fraction
-        Probability of failure, as of stability histograms.
-    lattice_error : Fraction
-        Use of the accountant's lattice error limit.
-    """
-
+    #: In the accountant's unit.
     cost: PrivacyCost
+    #: Probability of failure, as of stability histograms.
     delta: Fraction
+    #: Use of the accountant's lattice error limit.
     lattice_error: Fraction
 
 
@@ -73,51 +66,34 @@ def growth(old: Charge, child: Charge) -> Charge:
 
 
 class Disjoint(str, Enum):
-    """The reason why the children of a parallel scope use disjoint rows.
+    """The reason why the children of a parallel scope use disjoint rows."""
 
-    Attributes
-    ----------
-    RANDOM
-        Each row draws its child at random, independently of its content.
-    HOLDOUT
-        Each row is held out, or not, at random.
-    CONTENT
-        The content of a row decides: nodes of a tree. A replaced row may leave one child for
-        another, so that a charge for ``replace`` covers two releases for ``add_remove``.
-    NOT_STATED
-        No one said.
-    """
-
+    #: Each row draws its child at random, independently of its content.
     RANDOM = "random assignment"
+    #: Each row is held out, or not, at random.
     HOLDOUT = "holdout"
+    #: The content of a row decides: nodes of a tree. A replaced row may leave one child for
+    #: another, so that a charge for ``replace`` covers two releases for ``add_remove``.
     CONTENT = "nodes by content"
     NOT_STATED = "not stated"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerEntry:
-    """One line of the ledger; public, and written before the draw.
-
-    Parameters
-    ----------
-    scope : tuple of str
-        Names of the enclosing scopes, from the outside.
-    bound : Sensitivity
-        The sensitivity that scaled the noise, in units.
-    because : tuple of Disjoint or None
-        Of each scope around it, from the outside, why its children work on disjoint rows; None
-        where they do not.
-    size : int
-        Entries of the released array, columns of a stability histogram: public.
-    """
+    """One line of the ledger; public, and written before the draw."""
 
     label: str
+    #: Names of the enclosing scopes, from the outside.
     scope: tuple[str, ...]
     mechanism: Mechanism
+    #: The sensitivity that scaled the noise, in units.
     bound: Sensitivity
     unit: float
     charge: Charge
+    #: Of each scope around it, from the outside, why its children work on disjoint rows; None
+    #: where they do not.
     because: tuple[Disjoint | None, ...] = ()
+    #: Entries of the released array, columns of a stability histogram: public.
     size: int = 1
 
     @property
@@ -128,24 +104,16 @@ class LedgerEntry:
 
 @dataclass(eq=False)
 class Scope:
-    """A node of the tree of scopes, with its running total.
+    """A node of the tree of scopes, with its running total."""
 
-    Parameters
-    ----------
-    path : tuple of str
-        Names from the outside.
-    because : Disjoint or None
-        Why its children work on disjoint rows; None if they do not.
-    most : Fraction, default=1
-        Maximum fraction of the whole budget for its total.
-    n_folds : int, default=0
-        Number of children of a scope of folds; each row is in all but one. 0 for other scopes.
-    """
-
+    #: Names from the outside.
     path: tuple[str, ...]
+    #: Why its children work on disjoint rows; None if they do not.
     because: Disjoint | None
     parent: Scope | None
+    #: Maximum fraction of the whole budget for its total.
     most: Fraction = ONE
+    #: Number of children of a scope of folds; each row is in all but one. 0 for other scopes.
     n_folds: int = 0
     children: dict[str, Scope] = field(default_factory=dict)
     entries: list[LedgerEntry] = field(default_factory=list)

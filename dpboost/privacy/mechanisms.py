@@ -43,36 +43,24 @@ PI_ROUNDED_UP = Fraction(355, 113)
 
 
 class Mechanism(Protocol):
-    """The interface of mechanisms.
+    """The interface of mechanisms."""
 
-    Attributes
-    ----------
-    name : str
-        Name for the report.
-    needs : {"range", "l1", "l2"}
-        Kind of the sensitivity it works with.
-    epsilon : Fraction, inf or None
-        It is epsilon-differentially private; None if it is for no epsilon.
-    rho : Fraction or inf
-        It is rho-zero-concentrated differentially private (zCDP).
-    mu_squared : Fraction, inf or None
-        It is mu-Gaussian differentially private up to the lattice; None if it is not.
-    """
-
+    #: Name for the report.
     name: ClassVar[str]
+    #: Kind of the sensitivity it works with.
     needs: ClassVar[Norm]
 
     @property
     def epsilon(self) -> Epsilon | None:
-        """Pure epsilon, or None."""
+        """It is epsilon-differentially private; None if it is for no epsilon."""
 
     @property
     def rho(self) -> PrivacyCost:
-        """Zero-concentrated rho."""
+        """It is rho-zero-concentrated differentially private (zCDP)."""
 
     @property
     def mu_squared(self) -> PrivacyCost | None:
-        """Squared mu, or None."""
+        """It is mu-Gaussian differentially private up to the lattice; None if it is not."""
 
     @classmethod
     def of_rho(cls, rho: PrivacyCost) -> Mechanism:
@@ -118,6 +106,7 @@ def _rate(numerator: int, denominator: int, constant: int) -> tuple[int, int]:
 class _PureMechanism:
     """The parts that mechanisms with a pure epsilon share."""
 
+    #: Pure budget; ``inf`` adds no noise, and takes the best candidate, ties to the lowest index.
     epsilon: Epsilon
 
     @property
@@ -193,11 +182,6 @@ class ExponentialMechanism(_Selection):
     The normalized weight of a candidate moves by at most the factor exp(epsilon) between
     neighbors: numerator and denominator by the largest and smallest change of any score.
     McSherry and Talwar, FOCS 2007, in the bounded-range form of Dong, Durfee, Rogers, ICML 2020.
-
-    Parameters
-    ----------
-    epsilon : Fraction or inf
-        Pure budget; ``inf`` takes the best candidate, ties to the lowest index.
     """
 
     name: ClassVar[str] = "exponential mechanism"
@@ -266,11 +250,6 @@ class PermuteAndFlip(_Selection):
     McKenna and Sheldon, Permute-and-Flip, NeurIPS 2020. Shifting all scores of a table by one
     number changes nothing, so changes in an interval of length ``range`` may be taken for changes
     of at most half of it, which is the sensitivity in the paper's factor two.
-
-    Parameters
-    ----------
-    epsilon : Fraction or inf
-        Pure budget; ``inf`` takes the best candidate, ties to the lowest index.
     """
 
     name: ClassVar[str] = "permute-and-flip"
@@ -342,11 +321,6 @@ class DiscreteLaplace(_PureMechanism):
     r"""Add integers with P(k) proportional to exp(-epsilon |k| / l1).
 
     Ghosh, Roughgarden, Sundararajan, Universally Utility-Maximizing Privacy Mechanisms, 2009.
-
-    Parameters
-    ----------
-    epsilon : Fraction or inf
-        Pure budget; ``inf`` adds nothing.
     """
 
     name: ClassVar[str] = "discrete Laplace"
@@ -417,13 +391,9 @@ class DiscreteGaussian:
 
     ``sigma`` is the least integer with ``l2**2 / (2 sigma**2) <= rho``. Canonne, Kamath, Steinke,
     The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Theorem 4.
-
-    Parameters
-    ----------
-    rho : Fraction or inf
-        Zero-concentrated budget; ``inf`` adds nothing.
     """
 
+    #: Zero-concentrated budget; ``inf`` adds nothing.
     rho: PrivacyCost
 
     name: ClassVar[str] = "discrete Gaussian"

@@ -61,18 +61,6 @@ class OneTimePad:
 class MaskedShare:
     """Add a share of the noise of ``base`` and a mask.
 
-    Parameters
-    ----------
-    base : DiscreteLaplace or DiscreteGaussian
-        The noise that the sum is to carry, with its budget.
-    honest : int
-        So many shares carry all of it. 1: each party adds the whole noise.
-    pad : OneTimePad
-        Hides the result.
-    whole : bool, optional
-        Only with a seeded source, which all parties share: whether this party's share is all of
-        the noise, drawn as one process would draw it, or nothing.
-
     Privacy
     -------
     Laplace: shares are differences of two negative binomial numbers of shape ``1 / honest``; the
@@ -81,9 +69,14 @@ class MaskedShare:
     masked words of a party are uniform; together with those of all others they tell the sum.
     """
 
+    #: The noise that the sum is to carry, with its budget.
     base: DiscreteLaplace | DiscreteGaussian
+    #: So many shares carry all of it. 1: each party adds the whole noise.
     honest: int
+    #: Hides the result.
     pad: OneTimePad = field(repr=False, compare=False)
+    #: Only with a seeded source, which all parties share: whether this party's share is all of
+    #: the noise, drawn as one process would draw it, or nothing.
     whole: bool | None = None
 
     def __post_init__(self) -> None:

@@ -55,14 +55,9 @@ class Query(SumQuery, Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class QueryInUnits:
-    """A query whose result is counted in parts of a row, or of a bound, for finer noise.
+    """A query whose result is counted in parts of a row, or of a bound, for finer noise."""
 
-    Parameters
-    ----------
-    units : int
-        Units that a row, or a part of one, is worth.
-    """
-
+    #: Units that a row, or a part of one, is worth.
     units: int
 
     @property
@@ -122,13 +117,6 @@ class RowStore(Protocol):
 class RowHandle:
     """Handle of private rows for public code: it sends queries and commands, and reads nothing.
 
-    Attributes
-    ----------
-    one_place : bool
-        Whether this process has all rows in one table, which is public.
-    exact_sums : bool
-        Whether the private side has exact sums of all rows, which is public.
-
     Privacy
     -------
     A result is `Sensitive`, a command returns nothing. Only private code accesses the store, by
@@ -139,7 +127,9 @@ class RowHandle:
 
     def __init__(self, store: RowStore) -> None:
         self._row_store = store
+        #: Whether this process has all rows in one table, which is public.
         self.one_place = isinstance(store, LocalRows)
+        #: Whether the private side has exact sums of all rows, which is public.
         self.exact_sums: bool = getattr(store, "exact_sums", True)
 
     def ask(self, query: Query, neighbors: Neighbors) -> Sensitive:

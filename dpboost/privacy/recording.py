@@ -32,20 +32,13 @@ class ReplayError(InvalidParameterError):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Step:
-    """One release: the ledger line and the outcome.
+    """One release: the ledger line and the outcome."""
 
-    Parameters
-    ----------
-    line : dict
-        As `line_of` returns it.
-    shape : tuple of int
-        Public shape of the released value.
-    outcome : ndarray or tuple of tuples
-        An array of integers; of a stability histogram the names that passed in each column.
-    """
-
+    #: As `line_of` returns it.
     line: Line
+    #: Public shape of the released value.
     shape: tuple[int, ...]
+    #: An array of integers; of a stability histogram the names that passed in each column.
     outcome: Any
 
 
@@ -164,23 +157,15 @@ def _suits(entry: LedgerEntry, shape: tuple[int, ...], outcome: Any) -> bool:
 
 @dataclass(eq=False)
 class Recording:
-    """The recording of one call.
+    """The recording of one call."""
 
-    Parameters
-    ----------
-    values : list of (str, value)
-        Public values that were chosen on the way, by name and in order: seeds, identifiers.
-    ledgers : list of list of Step
-        Releases of each ledger, in the order in which the ledgers were opened.
-    reasons : list of str
-        Why the guarantee does not hold; empty if it does.
-    facts : dict
-        Public facts that the call notes, by name: what a replay needs to know of its rows.
-    """
-
+    #: Public values that were chosen on the way, by name and in order: seeds, identifiers.
     values: list[tuple[str, Any]] = field(default_factory=list)
+    #: Releases of each ledger, in the order in which the ledgers were opened.
     ledgers: list[list[Step]] = field(default_factory=list)
+    #: Why the guarantee does not hold; empty if it does.
     reasons: list[str] = field(default_factory=list)
+    #: Public facts that the call notes, by name: what a replay needs to know of its rows.
     facts: dict[str, Any] = field(default_factory=dict)
 
     def value(self, name: str, choose: Callable[[], T]) -> T:

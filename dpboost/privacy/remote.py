@@ -107,18 +107,12 @@ class RemoteSensitive(Sensitive):
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """One of several releases that are recorded one by one and fetched together.
+    """One of several releases that are recorded one by one and fetched together."""
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What to draw, with its budget.
-    branch : tuple of str
-        Names of the nested parts of the rows that the value is about, from the outside. Parts
-        of one part hold disjoint rows.
-    """
-
+    #: What to draw, with its budget.
     mechanism: Mechanism
     value: RemoteSensitive
     label: str
+    #: Names of the nested parts of the rows that the value is about, from the outside. Parts
+    #: of one part hold disjoint rows.
     branch: tuple[str, ...] = ()

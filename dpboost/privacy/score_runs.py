@@ -19,25 +19,20 @@ class ScoreRuns:
     Sparse tables have millions of candidates and few distinct scores. A selection mechanism draws
     as from the full array, candidate by candidate; only the representation is shorter.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_runs,), int64
-    starts : ndarray of shape (n_runs,), int32
-        First candidate of each run; it ends where the next run of its node begins.
-    node_start : ndarray of shape (n_nodes + 1,), intp
-        Runs of node ``k`` are ``node_start[k]:node_start[k + 1]``, at least one, the first of
-        them from candidate 0.
-    n_candidates : int
-        Of each node.
-
     Privacy
     -------
     Private, the number of runs included: it lives inside a `Sensitive`, as an array does.
     """
 
+    #: Of shape (n_runs,).
     scores: NDArray[np.int64]
+    #: Of shape (n_runs,). First candidate of each run; it ends where the next run of its node
+    #: begins.
     starts: NDArray[np.int32]
+    #: Of shape (n_nodes + 1,). Runs of node ``k`` are ``node_start[k]:node_start[k + 1]``, at least
+    #: one, the first of them from candidate 0.
     node_start: NDArray[np.intp]
+    #: Of each node.
     n_candidates: int
 
     @property

@@ -29,17 +29,13 @@ Names = tuple[tuple[Name, ...], ...]
 class NameCounts:
     """Private counts of the names that occur in each column.
 
-    Parameters
-    ----------
-    units : int
-        What one row adds to its name.
-
     Privacy
     -------
     Private, the number of names included: it lives inside a `Sensitive`, as an array does.
     """
 
     columns: Sequence[Counter[Name]]
+    #: What one row adds to its name.
     units: int = 1
 
     @property
@@ -78,14 +74,10 @@ class StabilityHistogram:
 
     The noise is charged as for a histogram of all possible names. The failure probability, that the
     name of a single row is released, is charged as a separate delta.
-
-    Parameters
-    ----------
-    threshold : int
-        In units.
     """
 
     noise: Noise
+    #: In units.
     threshold: int
 
     @property

@@ -115,13 +115,6 @@ MOST_ALONE = 0.6
 class BestParameters(BoostingParameters):
     """Parameters of the recipe.
 
-    Parameters
-    ----------
-    path_smooth, min_sum_hessian_in_leaf : float, optional
-        LightGBM's, over released sums: see `LeafRules`.
-    feature_contri : str, optional
-        LightGBM's factors of what the features show, by the positions of columns.
-
     Privacy
     -------
     Rules of leaves are post-processing of released sums. Factors multiply released gains.
@@ -137,8 +130,10 @@ class BestParameters(BoostingParameters):
     gradient_clip: float
     step_prior: float
     hessian_share: float
+    #: LightGBM's, over released sums: see `LeafRules`.
     path_smooth: float | None = None
     min_sum_hessian_in_leaf: float | None = None
+    #: LightGBM's factors of what the features show, by the positions of columns.
     feature_contri: str | None = None
 
 

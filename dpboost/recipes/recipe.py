@@ -164,17 +164,11 @@ Given = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """Parameters of a recipe, with all values set; each recipe has a subclass.
+    """Parameters of a recipe, with all values set; each recipe has a subclass."""
 
-    Parameters
-    ----------
-    max_interaction : int, optional
-        Most features of a tree.
-    monotone_constraints, interaction_constraints : str, optional
-        LightGBM's text, by the positions of columns.
-    """
-
+    #: Most features of a tree.
     max_interaction: int | None = None
+    #: LightGBM's text, by the positions of columns.
     monotone_constraints: str | None = None
     interaction_constraints: str | None = None
 
@@ -198,15 +192,6 @@ class Parameters:
 class BoostingParameters(Parameters):
     """Parameters of all boosting recipes, with LightGBM's parameters that all of them use.
 
-    Parameters
-    ----------
-    max_delta_step : float, optional
-        Largest raw score of a leaf, before the learning rate.
-    feature_fraction : float, optional
-        Part of the features, drawn at random, that a tree may use.
-    bagging_fraction : float, optional
-        Chance of a row, by its secret random assignment, to take part in an ensemble.
-
     Privacy
     -------
     ``max_delta_step`` bounds released values, which is post-processing, and where a recipe clips
@@ -215,8 +200,11 @@ class BoostingParameters(Parameters):
     counted as saved.
     """
 
+    #: Largest raw score of a leaf, before the learning rate.
     max_delta_step: float | None = None
+    #: Part of the features, drawn at random, that a tree may use.
     feature_fraction: float | None = None
+    #: Chance of a row, by its secret random assignment, to take part in an ensemble.
     bagging_fraction: float | None = None
 
 
@@ -280,75 +268,51 @@ BOTH_TASKS = frozenset({"regression", "classification"})
 
 @dataclass(frozen=True, kw_only=True)
 class PublicFacts:
-    """Public facts that the rules of a recipe may use.
+    """Public facts that the rules of a recipe may use."""
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        The budget of the fit.
-    n_rows : float or None
-        A released or declared number of rows; None if the recipe releases none.
-    loss : Loss
-        Public bounds of gradients and hessians; its labels are not in it.
-    given : mapping
-        What the user has set.
-    budget : Fraction or inf
-        What is left for the trees.
-    accountant : Accountant
-        How releases add up.
-    max_rows : int, optional
-        The declared most rows.
-    n_classes : int, default=0
-        Of the public list; 0 in a regression.
-    weighted : bool, default=False
-        Whether rows have weights, in units of 2^-16.
-    continued : bool, default=False
-        Whether the fit goes on from another model.
-    """
-
+    #: The budget of the fit.
     epsilon: float
     delta: float
+    #: A released or declared number of rows; None if the recipe releases none.
     n_rows: float | None
     n_features: int
+    #: Public bounds of gradients and hessians; its labels are not in it.
     loss: Loss
+    #: What the user has set.
     given: Given
+    #: What is left for the trees.
     budget: PrivacyCost
+    #: How releases add up.
     accountant: Accountant
     neighbors: Neighbors
+    #: The declared most rows.
     max_rows: int | None = None
+    #: Of the public list; 0 in a regression.
     n_classes: int = 0
+    #: Whether rows have weights, in units of 2^-16.
     weighted: bool = False
+    #: Whether the fit goes on from another model.
     continued: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """All inputs of a recipe's strategies.
+    """All inputs of a recipe's strategies."""
 
-    Parameters
-    ----------
-    hyper : Parameters
-        Of the recipe's own kind, all set.
-    binner : Binner
-        Public or released bins.
-    public : numpy.random.Generator
-        Public randomness.
-    weighted : bool, default=False
-        Whether rows have weights.
-    choice : ChoicePlan, optional
-        Which columns are to be chosen before the first tree.
-    masses : mapping of int to ndarray of shape (n_bins + 1,)
-        Released rows in the bins of features, the missing last.
-    """
-
+    #: Of the recipe's own kind, all set.
     hyper: Any
     loss: Loss
+    #: Public or released bins.
     binner: Binner
     facts: PublicFacts
+    #: Public randomness.
     public: np.random.Generator
     n_threads: int
+    #: Whether rows have weights.
     weighted: bool = False
+    #: Which columns are to be chosen before the first tree.
     choice: ChoicePlan | None = None
+    #: Released rows in the bins of features, each of shape (n_bins + 1,), the missing last.
     masses: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
@@ -359,19 +323,14 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """Terms of a fit before rows are counted.
-
-    Parameters
-    ----------
-    task : {"regression", "classification"}
-    weighted : bool, default=False
-        Whether rows have weights, in units of 2^-16.
-    """
+    """Terms of a fit before rows are counted."""
 
     delta: float
+    #: One of "regression", "classification".
     task: str
     neighbors: Neighbors
     n_features: int
+    #: Whether rows have weights, in units of 2^-16.
     weighted: bool = False
 
 
@@ -384,93 +343,67 @@ class Recipe:
     """An algorithm as strategies of the engine; a registry entry.
 
     A recipe declares its capabilities here.
-
-    Parameters
-    ----------
-    name : str
-        What users write in ``recipe=``.
-    parameters : type
-        A kind of ``Parameters``: the values that mean something to the algorithm. Setting
-        another one is refused.
-    max_bin : int
-        Bins of a numeric feature where the user sets none.
-    accountant : callable
-        ``accountant(epsilon, delta)``: how releases add up.
-    defaults : callable
-        ``defaults(facts)``: the rule for values that the user leaves open; returns
-        ``parameters``.
-    build : callable
-        ``build(setting)``: the strategies.
-    least_epsilon : callable
-        ``least_epsilon(given, terms)``: below it some release could not be drawn exactly; a fit
-        refuses it before anything is charged.
-    constraints : frozenset of str
-        What the user may forbid a model, beyond ``parameters``.
-    tasks : frozenset of {"regression", "classification"}
-        What it learns.
-    choices : mapping, optional
-        Values of parameters that the algorithm knows, where these are not all there are.
-    single : bool, default=False
-        Whether it grows one tree, whose released counts people read.
-    start_share : callable, optional
-        ``start_share(loss, delta)``: part of the training budget for a released start value and
-        row count; without it scores start from a public constant.
-    rows_share : Fraction or float, default=0
-        Part of the training budget for a released number of rows alone, without a start value.
-    bins_share : callable, optional
-        ``bins_share(delta)``: part of the training budget for released bins; 0 keeps equal bins.
-    columns_to_choose : callable, optional
-        ``columns_to_choose(facts)``: how many columns are chosen before the first tree; None for
-        none. Where rows show exact sums to the gate.
-    planned : callable, optional
-        ``planned(facts)``: noise, sensitivity and number of the releases of trees, for a check
-        before anything is drawn that they can be accounted for; where noise may be Gaussian.
-    useful_budget : callable, optional
-        ``useful_budget(hyper, loss, neighbors)``: the training budget below which the noise of a
-        leaf is larger than all that a leaf can say, however many rows there are; a fit then warns.
-    without_facts : callable, optional
-        ``without_facts(given)``: what ``defaults`` begins with before anything is released, with
-        what the user has set. Values that divide the budget stay as they are there. Where a
-        recipe of boosting needs exact sums.
-    n_ensembles : callable, optional
-        ``n_ensembles(hyper)``: ensembles in sequence, among which the budget is divided.
-    most_depth : int, default=12
-        Levels of splits that a user may ask for; a complete tree of one level more has twice as
-        many leaves.
-    most_classes : int, default=2
-        How many classes it can learn.
-    objectives : bool, default=False
-        Whether it learns every objective, with initial scores and weights of classes.
-    weights : bool, default=False
-        Whether rows may have weights.
-    needs_exact_sums : bool, default=True
-        Whether it computes something that does not add up over sites, so that one process has
-        to be trusted with sums without noise. The others also run where rows lie at parties.
     """
 
+    #: What users write in ``recipe=``.
     name: str
+    #: A kind of ``Parameters``: the values that mean something to the algorithm. Setting
+    #: another one is refused.
     parameters: type[Parameters]
+    #: Bins of a numeric feature where the user sets none.
     max_bin: int
+    #: ``accountant(epsilon, delta)``: how releases add up.
     accountant: Callable[[float, float], Accountant]
+    #: ``defaults(facts)``: the rule for values that the user leaves open; returns
+    #: ``parameters``.
     defaults: Callable[[PublicFacts], Parameters]
+    #: ``build(setting)``: the strategies.
     build: Callable[[Setting], Growth]
+    #: ``least_epsilon(given, terms)``: below it some release could not be drawn exactly; a fit
+    #: refuses it before anything is charged.
     least_epsilon: Callable[[Given, Terms], float]
+    #: What the user may forbid a model, beyond ``parameters``.
     constraints: frozenset[str] = CONSTRAINTS
+    #: What it learns.
     tasks: frozenset[str] = BOTH_TASKS
+    #: Values of parameters that the algorithm knows, where these are not all there are.
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Whether it grows one tree, whose released counts people read.
     single: bool = False
+    #: ``start_share(loss, delta)``: part of the training budget for a released start value and
+    #: row count; without it scores start from a public constant.
     start_share: Callable[[Loss, float], float] | None = None
+    #: Part of the training budget, a Fraction or a float, for a released number of rows alone,
+    #: without a start value.
     rows_share: Any = 0
+    #: ``bins_share(delta)``: part of the training budget for released bins; 0 keeps equal bins.
     bins_share: Callable[[float], float] | None = None
+    #: ``columns_to_choose(facts)``: how many columns are chosen before the first tree; None for
+    #: none. Where rows show exact sums to the gate.
     columns_to_choose: Callable[[PublicFacts], ChoicePlan | None] | None = None
+    #: ``planned(facts)``: noise, sensitivity and number of the releases of trees, for a check
+    #: before anything is drawn that they can be accounted for; where noise may be Gaussian.
     planned: Callable[[PublicFacts], tuple[Noise, Sensitivity, int]] | None = None
+    #: ``useful_budget(hyper, loss, neighbors)``: the training budget below which the noise of a
+    #: leaf is larger than all that a leaf can say, however many rows there are; a fit then warns.
     useful_budget: Callable[[Any, Loss, Neighbors], float] | None = None
+    #: ``without_facts(given)``: what ``defaults`` begins with before anything is released, with
+    #: what the user has set. Values that divide the budget stay as they are there. Where a
+    #: recipe of boosting needs exact sums.
     without_facts: Callable[[Given], Parameters] | None = None
+    #: ``n_ensembles(hyper)``: ensembles in sequence, among which the budget is divided.
     n_ensembles: Callable[[Any], int] = _one_ensemble
+    #: Levels of splits that a user may ask for; a complete tree of one level more has twice as
+    #: many leaves.
     most_depth: int = 12
+    #: How many classes it can learn.
     most_classes: int = 2
+    #: Whether it learns every objective, with initial scores and weights of classes.
     objectives: bool = False
+    #: Whether rows may have weights.
     weights: bool = False
+    #: Whether it computes something that does not add up over sites, so that one process has
+    #: to be trusted with sums without noise. The others also run where rows lie at parties.
     needs_exact_sums: bool = True
 
     @property

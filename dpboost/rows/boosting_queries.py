@@ -53,18 +53,12 @@ class LeafSums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeHistograms:
-    """Gradient sums and counts in the cells of every ``step``-th node of a level.
-
-    Parameters
-    ----------
-    n_cells : int
-        Cells of a node.
-    step : {1, 2}
-        All nodes, or left children.
-    """
+    """Gradient sums and counts in the cells of every ``step``-th node of a level."""
 
     n_nodes: int
+    #: Cells of a node.
     n_cells: int
+    #: 1 for all nodes, 2 for left children.
     step: int = 1
 
     @property
@@ -123,33 +117,22 @@ GRADIENT_FACTOR = 16
 
 @dataclass(frozen=True, kw_only=True)
 class SumScale:
-    """Integer factors that divide one release between gradient and hessian sums.
+    """Integer factors that divide one release between gradient and hessian sums."""
 
-    Parameters
-    ----------
-    gradient_limit : float
-        Public clip of a row's gradient, as the loss takes it.
-    gradient_reach : ContributionBound
-        Contribution bound of the clipped gradients of a row, in units of 2^-16.
-    hessian_reach : ContributionBound
-        Contribution bound of the hessians of a row, in units of ``hessian_unit``.
-    hessian_unit : float
-        Unit of the hessian grid.
-    hessian_share : float
-        Fraction of the release's budget for hessians.
-    norm : {"l1", "l2"}
-        Norm of the noise: discrete Laplace or discrete Gaussian.
-    one_hessian : bool, default=False
-        Whether a row has the same hessian for every output, so that the released hessian sums of a
-        leaf are as many measurements of one number.
-    """
-
+    #: Public clip of a row's gradient, as the loss takes it.
     gradient_limit: float
+    #: Contribution bound of the clipped gradients of a row, in units of 2^-16.
     gradient_reach: ContributionBound
+    #: Contribution bound of the hessians of a row, in units of ``hessian_unit``.
     hessian_reach: ContributionBound
+    #: Unit of the hessian grid.
     hessian_unit: float
+    #: Fraction of the release's budget for hessians.
     hessian_share: float
+    #: One of "l1", "l2". Norm of the noise: discrete Laplace or discrete Gaussian.
     norm: str
+    #: Whether a row has the same hessian for every output, so that the released hessian sums of a
+    #: leaf are as many measurements of one number.
     one_hessian: bool = False
 
     @classmethod

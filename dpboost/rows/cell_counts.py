@@ -83,14 +83,9 @@ class HasColumns(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Magnitudes(QueryInUnits):
-    """Rows in every cell: of one column, of the labels, or of each row's largest number.
+    """Rows in every cell: of one column, of the labels, or of each row's largest number."""
 
-    Parameters
-    ----------
-    columns : int, tuple of int, or None
-        One column; several, of which a row's largest absolute value counts; None for labels.
-    """
-
+    #: One column; several, of which a row's largest absolute value counts; None for labels.
     columns: int | tuple[int, ...] | None
 
     @property
@@ -119,19 +114,14 @@ class RangeCounts(QueryInUnits):
     """Counts of labels in cells of a range; the outermost cells include values outside.
 
     Proof: docs/proofs/label-range.md.
-
-    Parameters
-    ----------
-    low, high : float
-        The range, ``low < high``.
-    n_cells : int or None, default=64
-        Equal cells; with 1, rows are counted. None for cells around the number of the range that
-        is nearest to zero: their edges are at the width of the range times powers of two from it,
-        1 to 2^-20.
     """
 
+    #: The range, ``low < high``.
     low: float
     high: float
+    #: Equal cells; with 1, rows are counted. None for cells around the number of the range that
+    #: is nearest to zero: their edges are at the width of the range times powers of two from it,
+    #: 1 to 2^-20.
     n_cells: int | None = RANGE_CELLS
 
     @property

@@ -27,16 +27,11 @@ MOST_CLASSES = 255
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeSizes:
-    """Number of rows of some disjoint nodes.
+    """Number of rows of some disjoint nodes."""
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,), int32
-    row_units : int, default=1
-        Units of a row with the maximum weight.
-    """
-
+    #: Of shape (n_nodes,).
     nodes: NDArray[np.int32]
+    #: Units of a row with the maximum weight.
     row_units: int = 1
 
     unit: ClassVar[float] = 1.0
@@ -59,20 +54,14 @@ class NodeSizes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassCounts:
-    """Number of rows of each class of some disjoint nodes.
+    """Number of rows of each class of some disjoint nodes."""
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,), int32
-    branch : tuple of str
-        Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
-    row_units : int, default=1
-        Units of a row with the maximum weight.
-    """
-
+    #: Of shape (n_nodes,).
     nodes: NDArray[np.int32]
     n_classes: int
+    #: Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     branch: tuple[str, ...] = ()
+    #: Units of a row with the maximum weight.
     row_units: int = 1
 
     unit: ClassVar[float] = 1.0
@@ -97,23 +86,17 @@ class ClassCounts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassHistograms:
-    """Rows of each class in every cell of the offered features of some nodes.
+    """Rows of each class in every cell of the offered features of some nodes."""
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,), int32
-    cell_offsets : ndarray of shape (n_features + 1,), int32
-    offered : ndarray of shape (n_nodes, n_features), bool, optional
-        Cells of other features hold zero, whatever the rows are. Every node must offer as many
-        features. All of them by default.
-    row_units : int, default=1
-        Units of a row with the maximum weight.
-    """
-
+    #: Of shape (n_nodes,).
     nodes: NDArray[np.int32]
+    #: Of shape (n_features + 1,).
     cell_offsets: NDArray[np.int32]
     n_classes: int
+    #: Of shape (n_nodes, n_features). Cells of other features hold zero, whatever the rows are.
+    #: Every node must offer as many features. All of them by default.
     offered: NDArray[np.bool_] | None = None
+    #: Units of a row with the maximum weight.
     row_units: int = 1
 
     unit: ClassVar[float] = 1.0
@@ -161,21 +144,16 @@ class CellSizes(ClassHistograms):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureCells:
-    """Rows of each class in the cells of a fixed number of features, which differ by node.
+    """Rows of each class in the cells of a fixed number of features, which differ by node."""
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,), int32
-    features : ndarray of shape (n_nodes, n_asked), int32
-    cell_offsets : ndarray of shape (n_features + 1,), int32
-    branch : tuple of str
-        Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
-    """
-
+    #: Of shape (n_nodes,).
     nodes: NDArray[np.int32]
+    #: Of shape (n_nodes, n_asked).
     features: NDArray[np.int32]
+    #: Of shape (n_features + 1,).
     cell_offsets: NDArray[np.int32]
     n_classes: int
+    #: Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     branch: tuple[str, ...] = ()
 
     unit: ClassVar[float] = 1.0
@@ -218,23 +196,17 @@ class FeatureCells:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GroupedCells:
-    """Rows of each class in groups of cells, which differ by node.
+    """Rows of each class in groups of cells, which differ by node."""
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,), int32
-    groups : ndarray of shape (n_nodes, n_cells), int32
-        Group of every cell; -1 for cells that are not asked for.
-    cell_offsets : ndarray of shape (n_features + 1,), int32
-    unit_value : ndarray of shape (n_nodes,), int64
-        What a row counts in each node.
-    """
-
+    #: Of shape (n_nodes,).
     nodes: NDArray[np.int32]
+    #: Of shape (n_nodes, n_cells). Group of every cell; -1 for cells that are not asked for.
     groups: NDArray[np.int32]
+    #: Of shape (n_features + 1,).
     cell_offsets: NDArray[np.int32]
     n_groups: int
     n_classes: int
+    #: Of shape (n_nodes,). What a row counts in each node.
     unit_value: NDArray[np.int64]
 
     unit: ClassVar[float] = 1.0
@@ -269,14 +241,9 @@ class GroupedCells:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Together:
-    """Queries of one kind about different nodes, each in a branch of its own, read at once.
+    """Queries of one kind about different nodes, each in a branch of its own, read at once."""
 
-    Parameters
-    ----------
-    queries : sequence of ClassCounts, FeatureCells or ImpurityBounds
-        With answers of one shape for each node.
-    """
-
+    #: With answers of one shape for each node.
     queries: Sequence[Any]
 
     @property

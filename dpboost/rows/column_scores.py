@@ -24,17 +24,11 @@ MOST_CELLS = 32
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CellSums:
-    """Gradient sums of the rows in each cell of each column, for every output.
+    """Gradient sums of the rows in each cell of each column, for every output."""
 
-    Parameters
-    ----------
-    cells : ndarray of shape (n_features, 256), uint16
-        Public cell of each bin.
-    gradient_limit : float
-        Public clip of a row's gradient, as the loss takes it.
-    """
-
+    #: Of shape (n_features, 256). Public cell of each bin.
     cells: NDArray[np.uint16]
+    #: Public clip of a row's gradient, as the loss takes it.
     gradient_limit: float
     n_outputs: int
 

@@ -38,23 +38,15 @@ ERROR_CELLS = 48
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoredRows:
-    """Private rows with the scores of a released classifier.
+    """Private rows with the scores of a released classifier."""
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_outputs, n_rows), float64
-        Log-odds: of the second class, or of each of several. No NaN.
-    labels : ndarray of shape (n_rows,), int64
-        Position of the label among the classes of the model.
-    groups : ndarray of shape (n_rows,), int64
-        Position of the row's group.
-    hits : ndarray of shape (n_rows,), bool
-        Whether the model predicts the label.
-    """
-
+    #: Of shape (n_outputs, n_rows). Log-odds: of the second class, or of each of several. No NaN.
     scores: NDArray[np.float64]
+    #: Of shape (n_rows,). Position of the label among the classes of the model.
     labels: NDArray[np.int64]
+    #: Of shape (n_rows,). Position of the row's group.
     groups: NDArray[np.int64]
+    #: Of shape (n_rows,). Whether the model predicts the label.
     hits: NDArray[np.bool_]
 
     def take(self, rows: NDArray[np.intp]) -> ScoredRows:
@@ -69,18 +61,12 @@ class ScoredRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PredictedRows:
-    """Private rows with the predictions of a released regressor.
+    """Private rows with the predictions of a released regressor."""
 
-    Parameters
-    ----------
-    labels, predictions : ndarray of shape (n_rows,), float64
-        Both clipped to public bounds.
-    groups : ndarray of shape (n_rows,), int64
-        Position of the row's group.
-    """
-
+    #: Of shape (n_rows,). Both clipped to public bounds.
     labels: NDArray[np.float64]
     predictions: NDArray[np.float64]
+    #: Of shape (n_rows,). Position of the row's group.
     groups: NDArray[np.int64]
 
     def take(self, rows: NDArray[np.intp]) -> PredictedRows:
@@ -97,13 +83,9 @@ class ScoreCells(QueryInUnits):
     """Rows by their score in equal cells of a range, of each output; independent of labels.
 
     Proof: docs/proofs/evaluation.md.
-
-    Parameters
-    ----------
-    ranges : tuple of (float, float)
-        Of each output. What is outside is in the outermost cells.
     """
 
+    #: Of each output. What is outside is in the outermost cells.
     ranges: tuple[tuple[float, float], ...]
     n_cells: int
 
@@ -134,21 +116,16 @@ class ScoreLabelCounts(QueryInUnits):
 
     Proof: docs/proofs/evaluation.md.
 
-    Parameters
-    ----------
-    edges : tuple of tuple of float
-        Of each output: ascending borders between bins. A score equal to a border is below it.
-    n_classes : int
-        Of the model: hits are counted for more than two alone.
-
     Notes
     -----
     The answer is flat: ``(n_groups, n_bins, 2)`` numbers of each output, others first, then
     ``(n_groups, n_classes, 2)`` numbers of rows that are missed and hit.
     """
 
+    #: Of each output: ascending borders between bins. A score equal to a border is below it.
     edges: tuple[tuple[float, ...], ...]
     n_groups: int
+    #: Of the model: hits are counted for more than two alone.
     n_classes: int
 
     @property
@@ -199,13 +176,9 @@ class ErrorCells(QueryInUnits):
     """Rows by the magnitude of their error, in cells whose width halves at every second one.
 
     Proof: docs/proofs/evaluation.md.
-
-    Parameters
-    ----------
-    width : float
-        Of the label bounds: no error is larger.
     """
 
+    #: Of the label bounds: no error is larger.
     width: float
 
     @property
@@ -237,24 +210,18 @@ class ErrorSums(QueryInUnits):
 
     Proof: docs/proofs/evaluation.md.
 
-    Parameters
-    ----------
-    largest : float
-        Errors are clipped to it in absolute value; positive.
-    quantile : float or None
-        Level of the quantile loss; None for no such sum.
-    labels : bool
-        Whether labels and their squares are added up.
-
     Notes
     -----
     The parts of a row, each in [0, 1] and the label in [-1, 1]: one, the absolute error, its
     square, the quantile loss, the label and its square, scaled by what they are bounded by.
     """
 
+    #: Errors are clipped to it in absolute value; positive.
     largest: float
     label_bounds: tuple[float, float]
+    #: Level of the quantile loss; None for no such sum.
     quantile: float | None
+    #: Whether labels and their squares are added up.
     labels: bool
     n_groups: int
 
@@ -308,13 +275,9 @@ class BinCounts(QueryInUnits):
     """Rows by bin of each feature, all features as one vector.
 
     Proof: docs/proofs/evaluation.md.
-
-    Parameters
-    ----------
-    sizes : tuple of int
-        Bins of each feature, that of missing values included.
     """
 
+    #: Bins of each feature, that of missing values included.
     sizes: tuple[int, ...]
 
     @property

@@ -20,19 +20,14 @@ ROW_UNITS = 2**18
 class HeldOutRows:
     """The nonconformity score of each held-out row under a released model.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows,), float64
-        Not NaN; the larger, the worse.
-    present : ndarray of shape (n_rows,), bool
-        False for rows that take no part.
-
     Privacy
     -------
     Private. A score is a function of its own row and of released numbers.
     """
 
+    #: Of shape (n_rows,). Not NaN; the larger, the worse.
     scores: NDArray[np.float64]
+    #: Of shape (n_rows,). False for rows that take no part.
     present: NDArray[np.bool_]
 
 
@@ -44,16 +39,11 @@ class QuantileBalance:
 
     The result is the sum of ``1 - level`` for each row at or below the threshold and ``-level`` for
     each row above it: nonnegative if at least this fraction of the rows is at or below.
-
-    Parameters
-    ----------
-    threshold : float
-        Public or released.
-    level : float
-        In (0, 1).
     """
 
+    #: Public or released.
     threshold: float
+    #: In (0, 1).
     level: float
 
     unit: ClassVar[float] = 1 / ROW_UNITS

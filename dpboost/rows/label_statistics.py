@@ -24,15 +24,11 @@ _MOST_SUMS = 1 << 24
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabelHistograms:
-    """Sums of labels and of weights in the cells of some nodes; for scores alone.
+    """Sums of labels and of weights in the cells of some nodes; for scores alone."""
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,), int32
-    cell_offsets : ndarray of shape (n_features + 1,), int32
-    """
-
+    #: Of shape (n_nodes,).
     nodes: NDArray[np.int32]
+    #: Of shape (n_features + 1,).
     cell_offsets: NDArray[np.int32]
 
     @property
@@ -51,15 +47,11 @@ class LabelTotals:
     """Sums of labels and of weights of some disjoint nodes, as one vector.
 
     Proof: docs/proofs/leaf-sums.md.
-
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,), int32
-    scale : SumScale
-        Factors that divide the release between the two.
     """
 
+    #: Of shape (n_nodes,).
     nodes: NDArray[np.int32]
+    #: Factors that divide the release between the two.
     scale: SumScale
 
     unit: ClassVar[float] = GRADIENT_UNIT

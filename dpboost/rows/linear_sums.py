@@ -35,19 +35,13 @@ class LinearColumns:
 
     A row's vector has the constant `ONE` and the value of its bin in each column. A longer vector
     than ``root(squares)`` is shortened to that length.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_columns,), int32
-        Positions of the columns.
-    values : ndarray of shape (n_columns, 256), int64
-        Value of each bin, at most `MOST` in absolute value.
-    squares : int
-        Bound of the squared length of a row's vector.
     """
 
+    #: Of shape (n_columns,). Positions of the columns.
     columns: NDArray[np.int32]
+    #: Of shape (n_columns, 256). Value of each bin, at most `MOST` in absolute value.
     values: NDArray[np.int64]
+    #: Bound of the squared length of a row's vector.
     squares: int
 
     @classmethod
@@ -77,17 +71,11 @@ class LinearColumns:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SecondMoments:
-    """Sums of the products of two entries of a row's vector, times the row's hessian.
+    """Sums of the products of two entries of a row's vector, times the row's hessian."""
 
-    Parameters
-    ----------
-    design : LinearColumns
-        Makes the vectors.
-    loss : Loss
-        Of one output; bounds a row's hessian.
-    """
-
+    #: Makes the vectors.
     design: LinearColumns
+    #: Of one output; bounds a row's hessian.
     loss: Loss
 
     @property
@@ -123,20 +111,13 @@ class SecondMoments:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GradientMoments:
-    """Sums of the products of a row's gradient and its vector.
+    """Sums of the products of a row's gradient and its vector."""
 
-    Parameters
-    ----------
-    design : LinearColumns
-        Makes the vectors.
-    loss : Loss
-        Of one output; bounds a row's gradient.
-    gradient_limit : float
-        Public clip of a row's gradient, as the loss takes it.
-    """
-
+    #: Makes the vectors.
     design: LinearColumns
+    #: Of one output; bounds a row's gradient.
     loss: Loss
+    #: Public clip of a row's gradient, as the loss takes it.
     gradient_limit: float
 
     @property

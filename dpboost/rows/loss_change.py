@@ -21,16 +21,12 @@ from dpboost.privacy.sensitivity.bound import Neighbors, Sensitivity
 class TwiceJudged:
     """The loss of each row under a released model, and under a later stage of it.
 
-    Parameters
-    ----------
-    before, now : ndarray of shape (n_rows,), float64
-        Finite. Equal for rows that take no part.
-
     Privacy
     -------
     Private. Both are functions of the row and of released numbers.
     """
 
+    #: Of shape (n_rows,). Finite. Equal for rows that take no part.
     before: NDArray[np.float64]
     now: NDArray[np.float64]
 
@@ -40,16 +36,11 @@ class LossChange:
     """The decrease of the loss, with clipped changes of each row.
 
     Proof: docs/proofs/early-stopping.md.
-
-    Parameters
-    ----------
-    bound : float
-        Public: the change of a row is clipped to it in absolute value.
-    units : int
-        Units that the bound is worth.
     """
 
+    #: Public: the change of a row is clipped to it in absolute value.
     bound: float
+    #: Units that the bound is worth.
     units: int
 
     shape: ClassVar[tuple[int, ...]] = (1,)

@@ -16,17 +16,11 @@ WEIGHT_ONE = 2**16
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeWeight:
-    """Weights that make errors relative to the size of labels; public.
+    """Weights that make errors relative to the size of labels; public."""
 
-    Parameters
-    ----------
-    unit : float
-        Of the grid that labels are on.
-    floor : float
-        A label of this size or less has the weight 1, a larger one ``floor`` over its size.
-    """
-
+    #: Of the grid that labels are on.
     unit: float
+    #: A label of this size or less has the weight 1, a larger one ``floor`` over its size.
     floor: float
 
     def of(self, targets: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -39,34 +33,23 @@ class RelativeWeight:
 
 @dataclass(frozen=True, kw_only=True)
 class Weighting:
-    """The rule that combines weights of rows and classes; public.
+    """The rule that combines weights of rows and classes; public."""
 
-    Parameters
-    ----------
-    max_weight : float
-        Weights are clipped to [0, max_weight], then divided by it.
-    factors : tuple of float or None
-        Weight of each class.
-    relative : RelativeWeight or None
-        Weight of each row by its label, at most 1.
-    """
-
+    #: Weights are clipped to [0, max_weight], then divided by it.
     max_weight: float
+    #: Weight of each class.
     factors: tuple[float, ...] | None = None
+    #: Weight of each row by its label, at most 1.
     relative: RelativeWeight | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowExtras:
-    """Checked private arrays in addition to rows and labels.
+    """Checked private arrays in addition to rows and labels."""
 
-    Parameters
-    ----------
-    sample_weight : ndarray of shape (n_rows,) or None
-    init_scores : ndarray of shape (n_outputs, n_rows) or None
-    """
-
+    #: Of shape (n_rows,).
     sample_weight: NDArray[np.float64] | None = None
+    #: Of shape (n_outputs, n_rows).
     init_scores: NDArray[np.float64] | None = None
 
     def take(self, rows: NDArray[np.intp]) -> RowExtras:

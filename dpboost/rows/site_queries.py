@@ -24,19 +24,13 @@ from dpboost.trees.split_candidates import Candidates
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SplitScores:
-    """Scores of all splits of some nodes on the rows of one party; they do not add up.
+    """Scores of all splits of some nodes on the rows of one party; they do not add up."""
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,), int32
-    measure : int
-        Number of the impurity.
-    row_limits : ndarray of shape (n_nodes,), int64
-        The public number of rows by which each node's impurity is clipped.
-    """
-
+    #: Of shape (n_nodes,).
     nodes: NDArray[np.int32]
+    #: Number of the impurity.
     measure: int
+    #: Of shape (n_nodes,). The public number of rows by which each node's impurity is clipped.
     row_limits: NDArray[np.int64]
     n_candidates: int
 
@@ -91,16 +85,12 @@ class ImpurityBounds:
     Theorem 7 of Gubler, *Secure and Interpretable: Federated Differentially Private Decision
     Trees* (2023): what sites can do by splits of their own is below what one split for all of
     them can do. The impurity is :math:`n p (1 - p)`, half of Gini.
-
-    Parameters
-    ----------
-    nodes : ndarray of shape (n_nodes,), int32
-    branch : tuple of str
-        Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     """
 
+    #: Of shape (n_nodes,).
     nodes: NDArray[np.int32]
     n_features: int
+    #: Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     branch: tuple[str, ...] = ()
 
     unit: ClassVar[float] = impurities.BOUND_UNIT

@@ -22,19 +22,16 @@ class Layout:
     right, so that no candidate is spent on their side; where it matters, the private choice
     takes "missing against the rest", a numeric feature's last candidate. (Random partitions
     send them to a random side, and the released leaves below make up for it.)
-
-    Parameters
-    ----------
-    cell_offsets : ndarray of shape (n_features + 1,), int32
-        Cells of feature ``f`` are ``cell_offsets[f]:cell_offsets[f + 1]``, its missing bin last.
-    candidate_offsets : ndarray of shape (n_features + 1,), int32
-        Candidates of feature ``f``: one for each bin but the missing one.
-    is_categorical : ndarray of shape (n_features,), uint8
-        Whether a candidate is one category against the rest instead of a threshold.
     """
 
+    #: Of shape (n_features + 1,). Cells of feature ``f`` are
+    #: ``cell_offsets[f]:cell_offsets[f + 1]``, its missing bin last.
     cell_offsets: NDArray[np.int32]
+    #: Of shape (n_features + 1,). Candidates of feature ``f``: one for each bin but the missing
+    #: one.
     candidate_offsets: NDArray[np.int32]
+    #: Of shape (n_features,). Whether a candidate is one category against the rest instead of a
+    #: threshold.
     is_categorical: NDArray[np.uint8]
 
     @classmethod

@@ -15,21 +15,14 @@ _ENDS = ("intervals from", "intervals to")
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The calibration of prediction sets and intervals; public.
+    """The calibration of prediction sets and intervals; public."""
 
-    Parameters
-    ----------
-    level : float
-        Part of the rows that is to be covered.
-    threshold : float
-        Released quantile of the scores: half the width of an interval, or one less the least
-        probability of a class in a set.
-    label_bounds : (float, float), optional
-        Of a regression: intervals are cut to them.
-    """
-
+    #: Part of the rows that is to be covered.
     level: float
+    #: Released quantile of the scores: half the width of an interval, or one less the least
+    #: probability of a class in a set.
     threshold: float
+    #: Of a regression: intervals are cut to them.
     label_bounds: tuple[float, float] | None = None
 
     @property

@@ -18,18 +18,12 @@ _DIRECTIONS = "-1, 0 and 1"
 
 @dataclass(frozen=True, kw_only=True)
 class Constraints:
-    """Constraints by column index.
+    """Constraints by column index."""
 
-    Parameters
-    ----------
-    monotone : tuple of {-1, 0, 1}
-        Direction of each feature, empty if none has one.
-    groups : tuple of tuple of int, or None
-        Features that may meet in a tree; a feature of no group takes no part, as in LightGBM.
-        None if all may meet.
-    """
-
+    #: Direction of each feature, empty if none has one.
     monotone: tuple[int, ...] = ()
+    #: Features that may meet in a tree; a feature of no group takes no part, as in LightGBM.
+    #: None if all may meet.
     groups: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod

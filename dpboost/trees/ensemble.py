@@ -19,39 +19,27 @@ from dpboost.trees.tree import Tree
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ensemble:
-    """The result of training.
+    """The result of training."""
 
-    Parameters
-    ----------
-    trees : tuple of Tree
-        Round by round, one tree for each output in a round.
-    binner : Binner
-        The public map from raw values to bins.
-    start : tuple of float
-        Start value of each output, multiples of ``unit``; its raw scores begin there.
-    unit : float
-        A power of two; leaf values are integers in this unit, so that a raw score is an exact
-        double however its trees are summed.
-    objective : str
-        LightGBM's objective string, for instance ``"binary sigmoid:1"``.
-    report : dict
-        ``PrivacyReport.to_dict()``: released and public values only.
-    n_rows : float, optional
-        Released number of rows, or of their weights; None if the recipe releases none.
-    masses : dict of int to ndarray of shape (n_bins + 1,)
-        Released rows in each bin of the features whose bins were released, missing last.
-    released : tuple of Tree
-        The trees as they were released, where they were brought into order afterwards.
-    """
-
+    #: Round by round, one tree for each output in a round.
     trees: tuple[Tree, ...]
+    #: The public map from raw values to bins.
     binner: Binner
+    #: Start value of each output, multiples of ``unit``; its raw scores begin there.
     start: tuple[float, ...]
+    #: A power of two; leaf values are integers in this unit, so that a raw score is an exact
+    #: double however its trees are summed.
     unit: float
+    #: LightGBM's objective string, for instance ``"binary sigmoid:1"``.
     objective: str
+    #: ``PrivacyReport.to_dict()``: released and public values only.
     report: dict[str, Any] = field(default_factory=dict)
+    #: Released number of rows, or of their weights; None if the recipe releases none.
     n_rows: float | None = None
+    #: Released rows in each bin of the features whose bins were released, each of shape
+    #: (n_bins + 1,), missing last.
     masses: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    #: The trees as they were released, where they were brought into order afterwards.
     released: tuple[Tree, ...] = ()
 
     @property

@@ -18,38 +18,28 @@ from dpboost.trees.split_candidates import MULTIWAY
 class ReleasedTree:
     """A readable tree: a split into several branches is one node.
 
-    Parameters
-    ----------
-    splits : Splits
-        In the order in which they were made.
-    first_child : ndarray of shape (n_splits,), int32
-        First child of each split; the others follow it.
-    kinds : ndarray of shape (n_features,), uint8
-        How each feature splits.
-    counts : ndarray of shape (n_nodes, n_classes), float64
-        Released class counts of the leaves, not cut at zero, and their sums above; in a tree of
-        numbers one count of rows. Where rows have weights they are in rows of the largest one.
-    noise_stddev : float
-        Standard deviation of the noise of a leaf's count of a class, or sum of scaled labels.
-    probability : ndarray of shape (n_nodes, n_classes), float64, or None
-        Of the leaves; NaN above. None in a tree of numbers.
-    value : ndarray of shape (n_nodes,), float64, or None
-        Mean label of the nodes of a tree of numbers, as far as it is known.
-    sizes : ndarray of shape (n_nodes,), float64, or None
-        Released sizes of nodes, where the recipe releases any.
-
     Privacy
     -------
     Released numbers, public choices, and what is computed from them.
     """
 
+    #: In the order in which they were made.
     splits: Splits
+    #: Of shape (n_splits,). First child of each split; the others follow it.
     first_child: NDArray[np.int32]
+    #: Of shape (n_features,). How each feature splits.
     kinds: NDArray[np.uint8]
+    #: Of shape (n_nodes, n_classes). Released class counts of the leaves, not cut at zero, and
+    #: their sums above; in a tree of numbers one count of rows. Where rows have weights they are in
+    #: rows of the largest one.
     counts: NDArray[np.float64]
+    #: Standard deviation of the noise of a leaf's count of a class, or sum of scaled labels.
     noise_stddev: float
+    #: Of shape (n_nodes, n_classes). Of the leaves; NaN above. None in a tree of numbers.
     probability: NDArray[np.float64] | None = None
+    #: Of shape (n_nodes,). Mean label of the nodes of a tree of numbers, as far as it is known.
     value: NDArray[np.float64] | None = None
+    #: Of shape (n_nodes,). Released sizes of nodes, where the recipe releases any.
     sizes: NDArray[np.float64] | None = None
 
     @property

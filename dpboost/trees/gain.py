@@ -30,30 +30,22 @@ class GradientGain:
     Equation (3) of Li, Wu, Wen and He, "Privacy-Preserving Gradient Boosting Decision Trees"
     (AAAI 2020), for the constant ``c`` of the loss (1 there).
 
-    Parameters
-    ----------
-    hessian : float
-        The public constant ``c`` that each row adds to the denominator.
-    reg_lambda : float
-        L2 regularization, greater than zero.
-    gradient_limit : int
-        Largest absolute gradient of a row, in units of the gradient grid.
-    n_threads : int
-        Threads of the kernel; the scores do not depend on it.
-    row_units : int, default=1
-        What a row of the largest weight counts, a power of two. A row of a smaller weight has
-        that part of its gradient and counts that part.
-
     Privacy
     -------
     Releases nothing. One added or deleted row changes each score by an amount in
     [-3, 1] g*^2 / c, whatever the other rows are (``constants.gain_score``).
     """
 
+    #: The public constant ``c`` that each row adds to the denominator.
     hessian: float
+    #: L2 regularization, greater than zero.
     reg_lambda: float
+    #: Largest absolute gradient of a row, in units of the gradient grid.
     gradient_limit: int
+    #: Threads of the kernel; the scores do not depend on it.
     n_threads: int = 1
+    #: What a row of the largest weight counts, a power of two. A row of a smaller weight has
+    #: that part of its gradient and counts that part.
     row_units: int = 1
 
     @property

@@ -12,24 +12,15 @@ from dpboost.trees.split_candidates import Candidates
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Splits:
-    """Some released splits.
+    """Some released splits: arrays of shape (n_splits,)."""
 
-    Parameters
-    ----------
-    node : ndarray of shape (n_splits,), int32
-        Nodes that are to be split.
-    feature : ndarray of shape (n_splits,), int32
-    split_bin : ndarray of shape (n_splits,), int32
-        Bin of a threshold or category; without meaning where there is a branch for each bin.
-    n_branches : ndarray of shape (n_splits,), int32
-    priority : ndarray of shape (n_splits,), float64, or None
-        Released numbers by which the best of them is found.
-    """
-
+    #: Nodes that are to be split.
     node: NDArray[np.int32]
     feature: NDArray[np.int32]
+    #: Bin of a threshold or category; without meaning where there is a branch for each bin.
     split_bin: NDArray[np.int32]
     n_branches: NDArray[np.int32]
+    #: Released numbers by which the best of them is found.
     priority: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:

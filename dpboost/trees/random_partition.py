@@ -21,50 +21,36 @@ ORDERED_CATEGORIES = 3
 class Partition:
     """A public tree over a few features, and the look-up table of its leaves.
 
-    Parameters
-    ----------
-    features : ndarray of shape (k,), int32
-        Features of the table, at most three.
-    steps : ndarray of shape (3, 256), int32
-        What each bin of each feature moves in the table; zeros for features that are not there.
-    table : ndarray of uint16
-        Leaf of every combination of bins, at the sum of their steps.
-    feature : ndarray of shape (n_leaves - 1,), int32
-        Feature of each internal node.
-    left_bins : ndarray of shape (n_leaves - 1, 4), uint64
-        Bins that go left.
-    left, right : ndarray of shape (n_leaves - 1,), int32
-        Children, ``~leaf`` for a leaf.
-
     Privacy
     -------
     Made of public randomness, public bins and released values; it reads no rows.
     """
 
+    #: Of shape (k,). Features of the table, at most three.
     features: NDArray[np.int32]
+    #: Of shape (3, 256). What each bin of each feature moves in the table; zeros for features that
+    #: are not there.
     steps: NDArray[np.int32]
+    #: Leaf of every combination of bins, at the sum of their steps.
     table: NDArray[np.uint16]
     n_leaves: int
+    #: Of shape (n_leaves - 1,). Feature of each internal node.
     feature: NDArray[np.int32]
+    #: Of shape (n_leaves - 1, 4). Bins that go left.
     left_bins: NDArray[np.uint64]
+    #: Of shape (n_leaves - 1,). Children, ``~leaf`` for a leaf.
     left: NDArray[np.int32]
     right: NDArray[np.int32]
 
 
 @dataclass(kw_only=True, eq=False)
 class PartitionGrid:
-    """The public bins for random partitions.
+    """The public bins for random partitions."""
 
-    Parameters
-    ----------
-    n_bins : ndarray of shape (n_features,), int32
-        Value bins of each feature.
-    is_nominal : ndarray of shape (n_features,), uint8
-        0 for numbers; of the others 1 where a split takes one bin, 2 where half of the splits
-        take a random subset.
-    """
-
+    #: Of shape (n_features,). Value bins of each feature.
     n_bins: NDArray[np.int32]
+    #: Of shape (n_features,). 0 for numbers; of the others 1 where a split takes one bin, 2 where
+    #: half of the splits take a random subset.
     is_nominal: NDArray[np.uint8]
 
     def __post_init__(self) -> None:

@@ -20,23 +20,15 @@ class Candidates:
     """Flat positions of histogram cells and split candidates: public numbers only.
 
     The set is complete: constant features and empty bins are candidates like any other.
-
-    Parameters
-    ----------
-    n_bins : ndarray of shape (n_features,), int32
-        Value bins of each feature; one more holds missing values.
-    is_categorical : ndarray of shape (n_features,), uint8
-    kinds : ndarray of shape (n_features,), uint8
-        ``THRESHOLD`` (candidate ``b`` sends bins up to ``b`` to the first branch), ``CATEGORY``
-        (bin ``b``), or ``MULTIWAY`` (the one candidate has a branch for each bin, missing last).
-
-    Attributes
-    ----------
-    cell_offsets, candidate_offsets : ndarray of shape (n_features + 1,), int32
     """
 
+    #: Of shape (n_features,). Value bins of each feature; one more holds missing values.
     n_bins: NDArray[np.int32]
+    #: Of shape (n_features,).
     is_categorical: NDArray[np.uint8]
+    #: Of shape (n_features,). ``THRESHOLD`` (candidate ``b`` sends bins up to ``b`` to the first
+    #: branch), ``CATEGORY`` (bin ``b``), or ``MULTIWAY`` (the one candidate has a branch for each
+    #: bin, missing last).
     kinds: NDArray[np.uint8]
 
     @classmethod

@@ -23,26 +23,18 @@ class LeafNoise:
     A leaf of gradient sum ``G`` and hessian sum ``H`` has the step ``-w G / h`` with
     ``h = max(H, 0) + lambda``. Its weight ``w = tau**2 / (tau**2 + (s / h)**2)`` shrinks it by the
     standard deviation ``s`` of the noise of ``G``.
-
-    Parameters
-    ----------
-    gradient_stddev : float
-        ``s``.
-    reg_lambda, prior : float
-        ``lambda`` and ``tau``.
-    units_per_one : float
-        Units of the ensemble's grid in a step of one.
-    learning_rate : float
-        By which steps are multiplied.
-    weight_unit : float
-        What one unit of ``leaf_count`` is worth in ``H``.
     """
 
+    #: ``s``.
     gradient_stddev: float
+    #: ``lambda`` and ``tau``.
     reg_lambda: float
     prior: float
+    #: Units of the ensemble's grid in a step of one.
     units_per_one: float
+    #: By which steps are multiplied.
     learning_rate: float
+    #: What one unit of ``leaf_count`` is worth in ``H``.
     weight_unit: float
 
     def response(self, leaf_count: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -64,15 +56,11 @@ class LeafNoise:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SlopeNoise:
-    """The effect of the noise of a linear model on the leaves of a tree of it; public.
+    """The effect of the noise of a linear model on the leaves of a tree of it; public."""
 
-    Parameters
-    ----------
-    loadings : ndarray of shape (n_leaves, n_sources), float64
-        By how many units of the ensemble's grid a leaf moves with each of some independent
-        standard normal numbers, which are the same for all trees of the linear model.
-    """
-
+    #: Of shape (n_leaves, n_sources). By how many units of the ensemble's grid a leaf moves with
+    #: each of some independent standard normal numbers, which are the same for all trees of the
+    #: linear model.
     loadings: NDArray[np.float64]
 
     def stddev(self, leaf_count: object) -> NDArray[np.float64]:
@@ -85,35 +73,28 @@ class Tree:
     """A binary tree over binned features, from released values and public choices only.
 
     A row goes left at a node when its bin of the node's feature is in the node's set of bins.
-
-    Parameters
-    ----------
-    feature : ndarray of shape (n_nodes,), int32
-        Feature of each internal node; the root is node 0.
-    left_bins : ndarray of shape (n_nodes, 4), uint64
-        Bins that go left, as bits. On a numeric feature they are bins ``0..b``, with or without
-        the missing bin; on a categorical feature any bins but the missing one.
-    left, right : ndarray of shape (n_nodes,), int32
-        Children: ``v >= 0`` is an internal node, ``v < 0`` is leaf ``~v``.
-    leaf_value : ndarray of shape (n_leaves,), int64
-        Released outputs, learning rate included, in units of the ensemble's grid.
-    leaf_count : ndarray of shape (n_leaves,), int64, or None
-        Released weights of the leaves in proportion to their rows; None if the recipe
-        releases none.
-    split_gain : ndarray of shape (n_nodes,), float64, or None
-        What released numbers show of the gain of each split, less what noise alone would show:
-        negative where it would show more. Squares of raw scores, times weights of the sides.
-    noise : LeafNoise or SlopeNoise, optional
-        How the noise of the released sums comes into the leaves, where the recipe releases sums.
     """
 
+    #: Of shape (n_nodes,). Feature of each internal node; the root is node 0.
     feature: NDArray[np.int32]
+    #: Of shape (n_nodes, 4). Bins that go left, as bits. On a numeric feature they are bins
+    #: ``0..b``, with or without the missing bin; on a categorical feature any bins but the missing
+    #: one.
     left_bins: NDArray[np.uint64]
+    #: Of shape (n_nodes,). Children: ``v >= 0`` is an internal node, ``v < 0`` is leaf ``~v``.
     left: NDArray[np.int32]
     right: NDArray[np.int32]
+    #: Of shape (n_leaves,). Released outputs, learning rate included, in units of the ensemble's
+    #: grid.
     leaf_value: NDArray[np.int64]
+    #: Of shape (n_leaves,). Released weights of the leaves in proportion to their rows; None if the
+    #: recipe releases none.
     leaf_count: NDArray[np.int64] | None = None
+    #: Of shape (n_nodes,). What released numbers show of the gain of each split, less what noise
+    #: alone would show: negative where it would show more. Squares of raw scores, times weights of
+    #: the sides.
     split_gain: NDArray[np.float64] | None = None
+    #: How the noise of the released sums comes into the leaves, where the recipe releases sums.
     noise: LeafNoise | SlopeNoise | None = None
 
     @property

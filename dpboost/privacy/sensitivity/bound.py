@@ -18,32 +18,23 @@ MOST_CHANGE = 2**62 - 1
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The sensitivity of a value: the maximum change between neighboring tables.
+    """The sensitivity of a value: the maximum change between neighboring tables."""
 
-    Parameters
-    ----------
-    kind : {"range", "l1", "l2"}
-        ``"l1"`` and ``"l2"``: norm of the change of the whole array. ``"range"``: for scores of
-        shape ``(n_nodes, n_candidates)``, the largest change of any candidate minus the smallest
-        change of any candidate of a node, summed over the nodes.
-    constant : int
-        The bound in the integer units of the value, at least 1 and below 2**62; rounded up where
-        it was not an integer.
-    reason : str
-        The proof in one line, for the report.
-    coordinates : int or None
-        At most this many entries of the array change; None if no one counted. Only accounting
-        by Gaussian differential privacy asks for it, and takes the size of the array for None.
-    added : int or None
-        Where ``constant`` is for the replace relation: what one added or removed row moves, as a
-        norm for ``"l1"`` and ``"range"`` and as a squared norm for ``"l2"``. A replaced row may
-        leave one node for another, and then counts in both.
-    """
-
+    #: ``"l1"`` and ``"l2"``: norm of the change of the whole array. ``"range"``: for scores of
+    #: shape ``(n_nodes, n_candidates)``, the largest change of any candidate minus the smallest
+    #: change of any candidate of a node, summed over the nodes.
     kind: Norm
+    #: The bound in the integer units of the value, at least 1 and below 2**62; rounded up where
+    #: it was not an integer.
     constant: int
+    #: The proof in one line, for the report.
     reason: str
+    #: At most this many entries of the array change; None if no one counted. Only accounting
+    #: by Gaussian differential privacy asks for it, and takes the size of the array for None.
     coordinates: int | None = None
+    #: Where ``constant`` is for the replace relation: what one added or removed row moves, as a
+    #: norm for ``"l1"`` and ``"range"`` and as a squared norm for ``"l2"``. A replaced row may
+    #: leave one node for another, and then counts in both.
     added: int | None = None
 
     def __post_init__(self) -> None:
@@ -61,19 +52,13 @@ class Sensitivity:
 
 
 class Neighbors(str, Enum):
-    """The neighboring relation.
+    """The neighboring relation."""
 
-    Attributes
-    ----------
-    ADD_REMOVE
-        One table has one row more; the number of rows is private.
-    REPLACE
-        The tables have equally many rows, at equal places, and differ in one of them; the number
-        of rows is public. A replacement is a removal followed by an addition, so every constant
-        is at most twice that of ``ADD_REMOVE``.
-    """
-
+    #: One table has one row more; the number of rows is private.
     ADD_REMOVE = "add_remove"
+    #: The tables have equally many rows, at equal places, and differ in one of them; the number
+    #: of rows is public. A replacement is a removal followed by an addition, so every constant
+    #: is at most twice that of ``ADD_REMOVE``.
     REPLACE = "replace"
 
     @property
@@ -93,26 +78,19 @@ class Neighbors(str, Enum):
 class ContributionBound:
     """Bounds of the integer vector that one row adds to the sums of its leaf.
 
-    Parameters
-    ----------
-    l1 : int
-        Bound of its L1 norm, at least 1.
-    squares : int
-        Bound of its squared L2 norm, at least 1.
-    entries : int, default=1
-        Its length: one entry for each output of the model.
-    difference : int, optional
-        Bound of the squared L2 norm of the difference of two such vectors, where it is less than
-        the other bounds tell.
-
     Privacy
     -------
     A public promise about every possible row. Anyone who makes the vector keeps it by clipping.
     """
 
+    #: Bound of its L1 norm, at least 1.
     l1: int
+    #: Bound of its squared L2 norm, at least 1.
     squares: int
+    #: Its length: one entry for each output of the model.
     entries: int = 1
+    #: Bound of the squared L2 norm of the difference of two such vectors, where it is less than
+    #: the other bounds tell.
     difference: int | None = None
 
     def __post_init__(self) -> None:

@@ -87,16 +87,6 @@ class NumberTreeParameters(Parameters):
 class DepthWiseBudgets:
     """Split every node of every level, down to a public depth.
 
-    Parameters
-    ----------
-    leaf_share : Fraction
-        Part of the budget for the leaves; the levels share the rest equally.
-    row_limit : int
-        Clip of the impurities of all nodes.
-    release_leaves : callable
-        ``release_leaves(rows, leaves, budget=..., ledger=...)``: numbers of all leaves, and the
-        standard deviation of their noise.
-
     Privacy
     -------
     One array of splits a level and one of leaf counts. A row is in one node of each level and in
@@ -105,8 +95,12 @@ class DepthWiseBudgets:
 
     selector: SplitSelector
     max_depth: int
+    #: Part of the budget for the leaves; the levels share the rest equally.
     leaf_share: Fraction
+    #: Clip of the impurities of all nodes.
     row_limit: int
+    #: ``release_leaves(rows, leaves, budget=..., ledger=...)``: numbers of all leaves, and the
+    #: standard deviation of their noise.
     release_leaves: Callable[..., tuple[NDArray[np.float64], float]] = release_leaf_counts
 
     def learn(self, rows: Any, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:

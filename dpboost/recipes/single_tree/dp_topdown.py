@@ -139,18 +139,6 @@ def large_nodes(
 class TopDown:
     """Best-first growth by released gains.
 
-    Parameters
-    ----------
-    selection : {"exponential", "permute_and_flip"}
-    weights : list of Fraction
-        Part of the splits' budget for each depth.
-    leaf_share : Fraction
-        Part of the budget for the leaves.
-    target_error, min_gain : float
-        Tests on released numbers.
-    max_rows : int or None
-        Declared.
-
     Privacy
     -------
     A node releases its size, a split and the gain of that split, once. Nodes of one depth hold
@@ -159,12 +147,17 @@ class TopDown:
     """
 
     measure: Impurity
+    #: One of "exponential", "permute_and_flip".
     selection: str
+    #: Part of the splits' budget for each depth.
     weights: list[Fraction]
+    #: Part of the budget for the leaves.
     leaf_share: Fraction
     n_splits: int
+    #: Tests on released numbers.
     target_error: float
     min_gain: float
+    #: Declared.
     max_rows: int | None
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:

@@ -103,17 +103,6 @@ class C45Parameters(ID3Parameters):
 class TopDownInduction:
     """Level by level, with a stopping rule on released sizes.
 
-    Parameters
-    ----------
-    selector : SplitSelector
-        Chooses the splits of a depth.
-    draws : int
-        Releases of full price in a choice.
-    max_rows : int or None
-        Declared.
-    pruned : bool
-        Whether the tree is pruned by its released counts.
-
     Privacy
     -------
     A row is in one node of each depth and in one leaf. With d levels of splits the budget is
@@ -121,10 +110,14 @@ class TopDownInduction:
     one, and class counts of the leaves. All nodes of a depth are one release.
     """
 
+    #: Chooses the splits of a depth.
     selector: SplitSelector
+    #: Releases of full price in a choice.
     draws: int
     max_depth: int
+    #: Declared.
     max_rows: int | None
+    #: Whether the tree is pruned by its released counts.
     pruned: bool
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:

@@ -72,17 +72,6 @@ SIZE, SPLIT = Fraction(1, 2), Fraction(1, 2)
 class SummedTopDown:
     """Growth by released gains from sums over parties.
 
-    Parameters
-    ----------
-    weights : list of Fraction
-        Part of the splits' budget for each depth.
-    leaf_share : Fraction
-        Part of the budget for the leaves.
-    target_error, min_gain : float
-        Tests on released numbers.
-    max_rows : int or None
-        Declared.
-
     Privacy
     -------
     A depth releases the sizes of its nodes and splits of those that are large enough, once; then
@@ -91,11 +80,15 @@ class SummedTopDown:
     """
 
     finder: SplitFinder
+    #: Part of the splits' budget for each depth.
     weights: list[Fraction]
+    #: Part of the budget for the leaves.
     leaf_share: Fraction
     n_splits: int
+    #: Tests on released numbers.
     target_error: float
     min_gain: float
+    #: Declared.
     max_rows: int | None
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:

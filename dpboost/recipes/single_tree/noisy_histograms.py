@@ -87,13 +87,6 @@ class SavingParameters(HistogramParameters):
 class WholeHistograms:
     """Histograms of all features at every node: Algorithm 5.
 
-    Parameters
-    ----------
-    leaf_share : Fraction
-        Part of the budget for the leaves; the levels share the rest equally.
-    min_rows : int
-        Nodes of fewer rows by all of their histograms stay leaves.
-
     Privacy
     -------
     One array of histograms a level and one of leaf counts. A row is in one node of each level, in
@@ -102,7 +95,9 @@ class WholeHistograms:
 
     measure: Impurity
     max_depth: int
+    #: Part of the budget for the leaves; the levels share the rest equally.
     leaf_share: Fraction
+    #: Nodes of fewer rows by all of their histograms stay leaves.
     min_rows: int
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
