@@ -162,16 +162,12 @@ def leaf_scores(probability: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def class_probabilities(scores: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the class probabilities that raw scores stand for.
+    """Return the class probabilities of raw scores; shape (n_leaves, n_classes).
 
     Parameters
     ----------
     scores : ndarray of shape (n_outputs, n_leaves), int64
         From `leaf_scores`.
-
-    Returns
-    -------
-    ndarray of shape (n_leaves, n_classes)
     """
     raw = scores * SCORE_UNIT
     if len(raw) == 1:
@@ -185,16 +181,9 @@ def class_probabilities(scores: NDArray[np.int64]) -> NDArray[np.float64]:
 def score_precision(probability: NDArray[np.float64], tree: GrownTree) -> NDArray[np.float64]:
     """Return the inverse variance of the noise of every raw score, up to a common factor.
 
-    To first order: the noise of each count, over the released size of the leaf, divided by what a
+    The shape is (n_outputs, n_leaves), for probabilities of shape (n_leaves, n_classes). To first
+    order: the noise of each count, over the released size of the leaf, divided by what a
     score gains where a probability does.
-
-    Parameters
-    ----------
-    probability : ndarray of shape (n_leaves, n_classes)
-
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_leaves)
     """
     inside = np.clip(probability, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
     size = np.maximum(tree.counts.sum(axis=1), max(tree.noise_stddev, 1.0))

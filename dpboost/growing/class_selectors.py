@@ -193,7 +193,7 @@ class NoisyCountChoice:
 def released_impurity(
     measure: Impurity, sizes: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the impurity of cells from released counts, which need not agree with each other.
+    """Return the impurity of each cell by released counts, which need not agree with each other.
 
     Parameters
     ----------
@@ -201,10 +201,6 @@ def released_impurity(
         Entropy, Gini or errors.
     sizes : ndarray of shape (n_nodes, n_cells), float64
     counts : ndarray of shape (n_nodes, n_cells, n_classes), float64
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_cells), float64
     """
     if measure is Impurity.ERRORS:
         # Minus the score of the paper; the total that it lacks is the same for all features.

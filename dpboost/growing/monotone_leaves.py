@@ -170,10 +170,6 @@ def projection(
         A list of all positions that agrees with it.
     values, weights : ndarray of shape (n,)
         Weights are greater than zero.
-
-    Returns
-    -------
-    ndarray of shape (n,)
     """
     result = values.astype(np.float64)
     linked = below.astype(np.float32)

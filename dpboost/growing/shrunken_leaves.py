@@ -36,7 +36,7 @@ class ShrunkenLeaf:
     def steps(
         self, gradients: NDArray[np.float64], hessians: NDArray[np.float64], noise_stddev: float
     ) -> NDArray[np.float64]:
-        """Return the step of every leaf, before the learning rate.
+        """Return steps of shape (n_outputs, n_leaves), before the learning rate.
 
         Parameters
         ----------
@@ -44,10 +44,6 @@ class ShrunkenLeaf:
             Released sums.
         noise_stddev : float
             Standard deviation of the noise of a gradient sum.
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_leaves)
         """
         # A noisy sum of hessians may be negative, and the true one is not: cut at zero, the
         # denominator can neither vanish nor turn a step round.
@@ -70,10 +66,6 @@ class ShrunkenLeaf:
             Released sums.
         noise_stddev : float
             Standard deviation of the noise of a gradient sum.
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_leaves)
         """
         denominator = np.maximum(hessians, 0.0) + self.reg_lambda
         if noise_stddev == 0:
@@ -122,7 +114,7 @@ class LeafRules:
         hessians: NDArray[np.float64],
         noise_stddev: float,
     ) -> NDArray[np.float64]:
-        """Return the step of every leaf, before the learning rate.
+        """Return steps of shape (n_outputs, n_leaves), before the learning rate.
 
         Parameters
         ----------
@@ -130,10 +122,6 @@ class LeafRules:
             Released sums.
         noise_stddev : float
             Standard deviation of the noise of a gradient sum.
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_leaves)
         """
         children = np.stack([partition.left, partition.right])
         n_nodes = children.shape[1]

@@ -163,13 +163,8 @@ class SplitTables:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the class counts of both branches of every split, not negative.
 
-        Parameters
-        ----------
-        released : ndarray of shape (n_nodes, n_groups, n_classes), int64
-
-        Returns
-        -------
-        left, right : ndarray of shape (n_nodes, n_asked, n_classes), float64
+        Both are of shape (n_nodes, n_asked, n_classes), from released counts of shape
+        (n_nodes, n_groups, n_classes).
         """
         noisy = released / self.query.unit_value[:, np.newaxis, np.newaxis]
         counts = consistent_tables(noisy, self.tables)

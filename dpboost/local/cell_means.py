@@ -46,7 +46,7 @@ class Estimates:
 
 
 def shrunk_means(tree: Tree, estimates: Estimates, prior: NDArray[np.float64]) -> NDArray:
-    r"""Return the mean label of every leaf, from the root downwards.
+    r"""Return mean labels of shape (n_leaves, n_outputs), from the root downwards.
 
     The mean of a node is its own noisy mean :math:`\hat m`, of known variance :math:`v`, pulled
     towards the mean :math:`m` of its parent: :math:`m + \tau^2 / (\tau^2 + v) (\hat m - m)`. The
@@ -61,10 +61,6 @@ def shrunk_means(tree: Tree, estimates: Estimates, prior: NDArray[np.float64]) -
     ----------
     prior : ndarray of shape (n_outputs,)
         What a tree without reports predicts: the middle of the scale.
-
-    Returns
-    -------
-    ndarray of shape (n_leaves, n_outputs)
 
     Privacy
     -------
@@ -167,15 +163,11 @@ def _parents(tree: Tree) -> NDArray[np.int64]:
 
 
 def noisy_ratios(estimates: Estimates) -> NDArray[np.float64]:
-    """Return the mean label of every cell by equation 5 of the paper.
+    """Return mean labels of shape (n_cells, n_outputs), by equation 5 of the paper.
 
     The noisy sum of a cell is divided by its noisy count. A ratio of two noisy numbers has no
     finite variance, so a cell of few records may have any value; it is clipped to the label range
     where scores are made of it. A count below one is taken for one.
-
-    Returns
-    -------
-    ndarray of shape (n_cells, n_outputs)
 
     Privacy
     -------

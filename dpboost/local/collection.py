@@ -102,7 +102,7 @@ class ReportPlan:
         return HEADER_BYTES + self.randomizer.payload_bytes
 
     def encode(self, X: Any, y: Any, entropy: Entropy | None = None) -> NDArray[np.uint8]:
-        """Return one report for each record.
+        """Return one report for each record; shape (n_records, report_bytes).
 
         Parameters
         ----------
@@ -110,10 +110,6 @@ class ReportPlan:
         y : array-like of shape (n_records,)
         entropy : Entropy, optional
             Of the operating system by default.
-
-        Returns
-        -------
-        ndarray of shape (n_records, report_bytes), uint8
 
         Raises
         ------
@@ -144,15 +140,11 @@ class ReportPlan:
         ).astype(np.int64, casting="safe")
 
     def draw(self, records: NDArray[np.int64], entropy: Entropy) -> NDArray[np.uint8]:
-        """Release a report of every record through the gate.
+        """Release a report of every record through the gate; shape (n_records, report_bytes).
 
         Parameters
         ----------
         records : ndarray of shape (n_records, 2), int64
-
-        Returns
-        -------
-        ndarray of shape (n_records, report_bytes), uint8
         """
         ledger = Ledger(
             epsilon=self.randomizer.epsilon,

@@ -126,12 +126,7 @@ class ClassLabels:
         return read_class_labels(y)
 
     def positions(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the positions of the classes; -1 for a label that is none of them.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int64
-        """
+        """Return the position of the class of each row; -1 for a label that is none of them."""
         indices, present = encode_classes(labels, self.classes)
         return np.where(present, indices << POSITION_BITS, _NO_LEVEL)
 

@@ -239,15 +239,13 @@ class CustomClassLoss(NewtonLoss):
     ) -> NDArray[np.float64]:
         """Return gradients and hessians in units of 2^-16, clipped but not yet rounded.
 
+        Their shape is (2, n_outputs, n_rows).
+
         Parameters
         ----------
         gradients, hessians : ndarray of shape (n_rows, n_outputs)
         limit : int
             Norm of gradients that is kept.
-
-        Returns
-        -------
-        ndarray of shape (2, n_outputs, n_rows), float64
         """
         return np.stack(
             [

@@ -21,7 +21,7 @@ NOT_ALONE = (
 
 
 def call(function: Objective, labels: NDArray[np.float64], scores: NDArray[np.float64]) -> Pair:
-    """Return gradients and hessians of public rows, or raise.
+    """Return gradients and hessians of public rows, of the shape of ``scores``, or raise.
 
     Parameters
     ----------
@@ -30,10 +30,6 @@ def call(function: Objective, labels: NDArray[np.float64], scores: NDArray[np.fl
         weights of one, for those of rows are multiplied later, and no groups.
     labels : ndarray of shape (n,), float64
     scores : ndarray of shape (n,) or (n, n_classes), float64
-
-    Returns
-    -------
-    gradients, hessians : ndarray of the shape of ``scores``
 
     Raises
     ------

@@ -82,7 +82,7 @@ class RowCoins(_Secret):
         return self._key
 
     def words(self, first_row: int, n_rows: int) -> NDArray[np.uint64]:
-        """Return the words of consecutive rows, uniform in 0..2**64-1.
+        """Return the word of each of consecutive rows, uniform in 0..2**64-1.
 
         Parameters
         ----------
@@ -90,10 +90,6 @@ class RowCoins(_Secret):
             In 0..2**63.
         n_rows : int
             May be zero; the last row is below 2**63.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), uint64
         """
         first_row, n_rows = _check_rows(first_row, n_rows)
         words = np.empty(n_rows, dtype="<u8")

@@ -55,16 +55,12 @@ class ScoreRuns:
         return stops - self.starts
 
     def written_out(self, first: int = 0, stop: int | None = None) -> NDArray[np.int64]:
-        """Return the scores of some nodes as an array.
+        """Return the scores of some nodes as an array of shape (n_nodes, n_candidates).
 
         Parameters
         ----------
         first, stop : int
             Nodes ``first:stop``; by default all.
-
-        Returns
-        -------
-        ndarray of shape (stop - first, n_candidates), int64
         """
         stop = len(self) if stop is None else stop
         runs = slice(self.node_start[first], self.node_start[stop])

@@ -208,7 +208,7 @@ class BoostingState:
         self.nodes.split(feature, split_bin)
 
     def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:
-        """Return gradient and hessian sums of the leaves of a public partition.
+        """Return gradient and hessian sums of a public partition; shape (2, n_outputs, n_leaves).
 
         Parameters
         ----------
@@ -216,10 +216,6 @@ class BoostingState:
             Public tree.
         gradient_limit : float
             Public clip of a row's gradient.
-
-        Returns
-        -------
-        ndarray of shape (2, n_outputs, n_leaves), int64
         """
         bins, features = self.bins, partition.features
         columns = (
@@ -238,7 +234,7 @@ class BoostingState:
     def cell_sums(
         self, cells: NDArray[np.uint16], n_cells: int, gradient_limit: float
     ) -> NDArray[np.int64]:
-        """Return gradient sums by cells of single features, before the first round.
+        """Return gradient sums of shape (n_outputs, n_features, n_cells), before the first round.
 
         Parameters
         ----------
@@ -246,10 +242,6 @@ class BoostingState:
             Public cell of each bin.
         gradient_limit : float
             Public clip of a row's gradient.
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_features, n_cells), int64
         """
         n_features, n_rows = self.bins.shape
         sums = np.zeros((len(self.scores), n_features, n_cells), dtype=np.int64)

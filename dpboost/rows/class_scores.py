@@ -40,7 +40,7 @@ def candidate_scores(
     n_classes: int,
     n_threads: int,
 ) -> NDArray[np.int64]:
-    """Score every candidate of some nodes.
+    """Return scores of shape (n_nodes, n_candidates).
 
     Parameters
     ----------
@@ -48,10 +48,6 @@ def candidate_scores(
         ``histograms(nodes)``: class counts of shape (n_nodes, n_cells, n_classes).
     nodes : ndarray of shape (n_nodes,), int32
     caps, scales : ndarray of shape (n_nodes,), float64
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_candidates), int64
     """
     scores = np.empty((len(nodes), candidates.n_candidates), dtype=np.int64)
     cells, positions = candidates.cell_offsets, candidates.candidate_offsets

@@ -155,7 +155,7 @@ class ClassStatistics(TreeStatistics):
     def histograms(
         self, nodes: NDArray[np.int32], offered: NDArray[np.bool_] | None = None
     ) -> Sensitive:
-        """Rows of each class in every cell of the offered features of some nodes.
+        """Return rows of each class in every cell; shape (n_nodes, n_cells, n_classes).
 
         Parameters
         ----------
@@ -163,10 +163,6 @@ class ClassStatistics(TreeStatistics):
         offered : ndarray of shape (n_nodes, n_features), bool, optional
             Cells of other features hold zero, whatever the rows are. Every node must offer as
             many features. All of them by default.
-
-        Returns
-        -------
-        Sensitive of shape (n_nodes, n_cells, n_classes)
         """
         return self.ask(self._histograms(nodes, offered))
 
@@ -189,7 +185,7 @@ class ClassStatistics(TreeStatistics):
         row_limits: NDArray[np.int64],
         offered: NDArray[np.bool_] | None = None,
     ) -> Sensitive:
-        """Score every candidate of some nodes.
+        """Return scores of shape (n_nodes, n_candidates).
 
         Parameters
         ----------
@@ -198,10 +194,6 @@ class ClassStatistics(TreeStatistics):
             The public number of rows by which each node's impurity is clipped.
         offered : ndarray of shape (n_nodes, n_features), bool, optional
             Candidates of other features get one public score below all others.
-
-        Returns
-        -------
-        Sensitive of shape (n_nodes, n_candidates)
         """
         caps, scales = self._clips(measure, row_limits)
         scores = candidate_scores(
@@ -226,7 +218,7 @@ class ClassStatistics(TreeStatistics):
         measure: Impurity,
         row_limits: NDArray[np.int64],
     ) -> Sensitive:
-        """Gains of the chosen candidates: the nodes' impurity less that of their branches.
+        """Return the gain of each node's choice: its impurity less that of the branches.
 
         Parameters
         ----------
@@ -236,10 +228,6 @@ class ClassStatistics(TreeStatistics):
             Released choices among offered candidates.
         nodes, measure, row_limits
             As in ``scores``.
-
-        Returns
-        -------
-        Sensitive of shape (n_nodes,)
         """
         totals = self._exact(self._totals(nodes))
         own = node_scores(totals, measure, *self._clips(measure, row_limits))

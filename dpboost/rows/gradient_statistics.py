@@ -85,12 +85,7 @@ class NodeStatistics:
         return self._layout
 
     def split_scores(self, criterion: GradientGain) -> Sensitive:
-        """Score every candidate of the nodes of the level.
-
-        Returns
-        -------
-        Sensitive of shape (n_nodes, n_candidates)
-        """
+        """Return scores of the nodes of the level; shape (n_nodes, n_candidates)."""
         if self._whole:
             query = LevelScores(
                 criterion=criterion,

@@ -80,16 +80,7 @@ class LabelStatistics(TreeStatistics):
     """
 
     def scores(self, nodes: NDArray[np.int32], criterion: GradientGain) -> Sensitive:
-        """Score every candidate of some nodes.
-
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_nodes,), int32
-
-        Returns
-        -------
-        Sensitive of shape (n_nodes, n_candidates)
-        """
+        """Return scores of shape (n_nodes, n_candidates)."""
         candidates = self._candidates
         layout = Layout(
             cell_offsets=self._cells,

@@ -32,7 +32,7 @@ class LevelHistograms:
         self._built: NDArray[np.int64] | None = None
 
     def of(self, n_nodes: int, build: Callable[[int, int], NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Return the histograms of a level.
+        """Return the histograms of a level, of shape (2, n_nodes, n_cells).
 
         Below the root only left children are built from rows; their siblings are the parents
         minus them. Always the left child, never the smaller one: no choice depends on a size.
@@ -44,10 +44,6 @@ class LevelHistograms:
         build : callable
             ``build(n_asked, step)`` adds up the rows of every ``step``-th node of the level, and
             returns an int64 array of shape (2, n_asked, n_cells).
-
-        Returns
-        -------
-        ndarray of shape (2, n_nodes, n_cells), int64
         """
         parents = self._built
         if parents is None or 2 * parents.shape[1] != n_nodes:

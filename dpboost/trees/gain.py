@@ -60,7 +60,7 @@ class GradientGain:
         layout: Layout,
         workspace: Workspace | None = None,
     ) -> NDArray[np.int64]:
-        """Score every candidate of every node from its integer histogram.
+        """Return scores of shape (n_nodes, n_candidates) from integer histograms.
 
         Parameters
         ----------
@@ -70,10 +70,6 @@ class GradientGain:
             Where the cells and candidates of each feature lie.
         workspace : Workspace, optional
             Where the scores are written.
-
-        Returns
-        -------
-        ndarray of shape (n_nodes, n_candidates), int64
         """
         scores = (workspace or Workspace()).empty((len(sums), layout.n_candidates))
         gain.gradient_gain(

@@ -9,16 +9,7 @@ from dpboost.trees.tree import Tree
 
 
 def leaf_index(tree: Tree, bins: NDArray[np.uint8]) -> NDArray[np.intp]:
-    """Return the leaf that each row of bins falls into.
-
-    Parameters
-    ----------
-    bins : ndarray of shape (n_features, n_rows), uint8
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), intp
-    """
+    """Return the leaf of each row of bins of shape (n_features, n_rows)."""
     n_rows = bins.shape[1]
     leaf = np.zeros(n_rows, dtype=np.intp)
     if not tree.n_nodes:

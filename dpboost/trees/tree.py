@@ -116,7 +116,7 @@ class Tree:
 def threshold_sets(
     split_bin: NDArray[np.uint8], is_categorical: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
-    """Return the bins that go left for thresholds and for one category against the rest.
+    """Return the bins that go left, as ``Tree.left_bins``, for thresholds and single categories.
 
     Parameters
     ----------
@@ -124,10 +124,6 @@ def threshold_sets(
         Last bin that goes left, or the one category that does.
     is_categorical : ndarray of shape (n_nodes,), bool
         Whether a node's feature is categorical.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, 4), uint64
     """
     return _split_sets()[is_categorical.view(np.uint8), split_bin]
 
