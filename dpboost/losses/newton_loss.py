@@ -125,7 +125,9 @@ class NewtonLoss:
         ndarray of int64
             Rounded to nearest, saturated at +-2^40 units.
         """
-        return to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
+        values = np.asarray(value_units, dtype=np.float64)
+        scaled = values * (value_unit * learning_rate * self.units_per_one)
+        return to_integer_units(scaled, -LEAF_LIMIT, LEAF_LIMIT)
 
 
 GRADIENT_ONE = 1 << 16
@@ -163,12 +165,3 @@ def gradient_units(gradient_limit: float) -> int:
     """Clip of gradients in units of 2^-16."""
     limit = check_real("gradient_limit", "packed_gradients", gradient_limit, low=0.0, high=1.0)
     return math.floor(limit * GRADIENT_ONE)
-
-
-def to_score_units(
-    value_units: Any, value_unit: float, learning_rate: float, units_per_one: int
-) -> NDArray[np.int64]:
-    """Turn leaf values into score units, learning rate included, saturated at +-2^40."""
-    values = np.asarray(value_units, dtype=np.float64)
-    scaled = values * (value_unit * learning_rate * units_per_one)
-    return to_integer_units(scaled, -LEAF_LIMIT, LEAF_LIMIT)

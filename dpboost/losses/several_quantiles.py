@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import newton, training_pass
 from dpboost.losses.newton_loss import HESSIAN_UNIT, NewtonLoss, PassArrays
 from dpboost.losses.robust import RobustLoss
 from dpboost.losses.squared import SquaredLoss
@@ -18,10 +17,6 @@ from dpboost.privacy.sensitivity.bound import ContributionBound
 
 # Typical deviation of labels around predictions, in half-widths of the range where they lie.
 START_SPREAD = 0.2
-
-# The kernels of a loss in tables, which take what `RobustLoss.kernel_numbers` has.
-_WORDS: Any = newton.surface
-_SUMS: Any = training_pass.surface
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -122,8 +117,11 @@ class QuantilesLoss(NewtonLoss):
     ) -> NDArray[np.int64]:
         """Packed clipped gradients and hessians of some rows, as those of every part."""
         packed = np.empty((self.n_outputs, len(rows)), dtype=np.int64)
-        for part, own, words in zip(self.parts, scores, packed, strict=True):
-            _WORDS(own, labels, rows, *part.kernel_numbers(gradient_limit), words, n_threads)
+        for output, part in enumerate(self.parts):
+            own = slice(output, output + 1)
+            packed[own] = part.packed_newton(
+                scores[own], labels, rows, gradient_limit=gradient_limit, n_threads=n_threads
+            )
         return packed
 
     def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
@@ -135,20 +133,11 @@ class QuantilesLoss(NewtonLoss):
             own = slice(output, output + 1)
             leaves[:] = before
             found = np.empty((2, 1, sums.shape[2]), dtype=np.int64)
-            _SUMS(
-                scores[own],
-                labels,
-                present,
-                weights,
-                pending[own],
-                leaves,
-                bins,
-                features,
-                steps,
-                table,
-                found,
-                n_threads,
-                *part.kernel_numbers(gradient_limit),
+            given = (scores[own], labels, present, weights, pending[own], leaves)
+            part.pass_over(
+                (*given, bins, features, steps, table, found),
+                gradient_limit=gradient_limit,
+                n_threads=n_threads,
             )
             sums[:, own] = found
 

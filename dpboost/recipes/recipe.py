@@ -220,6 +220,11 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def unchanged(kind: type[Parameters]) -> Callable[[PublicFacts], Any]:
+    """Return the rule that leaves parameters at the values of their class."""
+    return lambda facts: kind()
+
+
 def check_given(given: Given, owner: str) -> None:
     """Raise for a name that no recipe has, or a value outside its domain."""
     for name, value in given.items():

@@ -14,6 +14,8 @@ from dpboost.trees.tree import SET_WORDS, Tree
 # Bins of a sparse table that are held as dense columns at a time, unless one tree reads more.
 _BINS_AT_ONCE = 1 << 26
 
+_OF_NODES = ("feature", "left_bins", "left", "right")
+
 
 class Forest:
     """Concatenated trees with amortized growth."""
@@ -40,7 +42,7 @@ class Forest:
         forest, trees = cls(), outputs[0]
         forest.n_trees = len(trees)
         if trees:
-            for name in ("feature", "left_bins", "left", "right"):
+            for name in _OF_NODES:
                 array = getattr(forest, f"_{name}")
                 parts = [getattr(tree, name) for tree in trees]
                 setattr(forest, f"_{name}", np.concatenate(parts, dtype=array.dtype))
@@ -55,10 +57,8 @@ class Forest:
         index = self.n_trees
         node, leaf = int(self._node_start[index]), int(self._leaf_start[index])
         node_stop, leaf_stop = node + tree.n_nodes, leaf + tree.n_leaves
-        self._room("_feature", node_stop)[node:node_stop] = tree.feature
-        self._room("_left_bins", node_stop)[node:node_stop] = tree.left_bins
-        self._room("_left", node_stop)[node:node_stop] = tree.left
-        self._room("_right", node_stop)[node:node_stop] = tree.right
+        for name in _OF_NODES:
+            self._room(f"_{name}", node_stop)[node:node_stop] = getattr(tree, name)
         self._room("_leaf_value", leaf_stop, axis=1)[0, leaf:leaf_stop] = tree.leaf_value
         self._room("_node_start", index + 2)[index + 1] = node_stop
         self._room("_leaf_start", index + 2)[index + 1] = leaf_stop
@@ -71,7 +71,6 @@ class Forest:
         rows: NDArray[np.int32],
         first_tree: NDArray[np.int32],
         n_threads: int,
-        last_tree: int | None = None,
         *,
         compact: bool = False,
     ) -> None:
@@ -86,17 +85,15 @@ class Forest:
             Rows to bring up to date.
         first_tree : ndarray of shape (n_rows,), int32
             First tree that each row still misses.
-        last_tree : int, optional
-            Trees from this one on are left out.
         compact : bool, default=False
             Whether ``bins`` are those of the listed rows alone, in their order.
         """
-        last = self.n_trees if last_tree is None else last_tree
+        n_trees = self.n_trees
         if not isinstance(bins, SparseBins):
-            self._add(scores, bins, self._feature, rows, first_tree, last, n_threads, compact)
+            self._add(scores, bins, self._feature, rows, first_tree, n_trees, n_threads, compact)
         elif len(rows):
             earliest = int(first_tree[rows].min())
-            for first, stop in self._blocks(earliest, last, _BINS_AT_ONCE // bins.shape[1]):
+            for first, stop in self._blocks(earliest, n_trees, _BINS_AT_ONCE // bins.shape[1]):
                 nodes = slice(self._node_start[first], self._node_start[stop])
                 feature = self._feature.copy()
                 # Constants alone read no bin, but the kernel wants a matrix.

@@ -85,7 +85,7 @@ DEPTH, LEAF_SHARE = 3, 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class TopDownParameters(Parameters):
-    """Parameters of the algorithm and its variants for several data holders."""
+    """Parameters of the algorithm and its variants, with the values of the paper's experiments."""
 
     max_depth: int = 10
     criterion: str = "entropy"

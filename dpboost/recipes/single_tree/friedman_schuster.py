@@ -62,6 +62,7 @@ from dpboost.recipes.recipe import (
     PublicFacts,
     Recipe,
     Setting,
+    unchanged,
 )
 from dpboost.recipes.single_tree.dp_topdown import counted_tree
 from dpboost.recipes.single_tree.least_epsilon import least_of_parts
@@ -73,7 +74,7 @@ from dpboost.trees.split_candidates import MULTIWAY, Candidates
 
 @dataclass(frozen=True, kw_only=True)
 class SulqParameters(Parameters):
-    """Parameters of SuLQ-ID3."""
+    """Parameters of SuLQ-ID3, with the values of the paper's experiments."""
 
     max_depth: int = 5
     criterion: str = "entropy"
@@ -83,7 +84,7 @@ class SulqParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class ID3Parameters(SulqParameters):
-    """Parameters of DiffPID3."""
+    """Parameters of DiffPID3, with the values of the paper's experiments."""
 
     criterion: str = "max"
     selection: str = "exponential"
@@ -239,16 +240,6 @@ def sulq_parts(given: Given, n_features: int) -> float:
     return max(1.0, 2 * n_features / 1026) * parts(given, n_features)
 
 
-def sulq_defaults(facts: PublicFacts) -> SulqParameters:
-    """Return the values of the paper's experiments."""
-    return SulqParameters()
-
-
-def id3_defaults(facts: PublicFacts) -> ID3Parameters:
-    """Return the values of the paper's experiments."""
-    return ID3Parameters()
-
-
 def c45_defaults(facts: PublicFacts) -> C45Parameters:
     """Return the recipe's own values, or those of the paper where the user asks for them."""
     if "preset" in facts.given:
@@ -262,7 +253,7 @@ DIFFP_ID3 = Recipe(
     choices={"criterion": ("max", "gini", "entropy")},
     max_bin=10,
     accountant=pure_accountant,
-    defaults=id3_defaults,
+    defaults=unchanged(ID3Parameters),
     build=build_id3,
     least_epsilon=least_of_parts(parts),
     constraints=DIRECTIONS,
@@ -276,7 +267,7 @@ SULQ_ID3 = replace(
     DIFFP_ID3,
     name="sulq_id3",
     parameters=SulqParameters,
-    defaults=sulq_defaults,
+    defaults=unchanged(SulqParameters),
     build=build_sulq,
     least_epsilon=least_of_parts(sulq_parts),
     needs_exact_sums=False,

@@ -49,7 +49,7 @@ from dpboost.growing.split_finders import (
 )
 from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Ledger
-from dpboost.recipes.recipe import CRITERIA, Given, PublicFacts, Setting
+from dpboost.recipes.recipe import CRITERIA, Given, Setting, unchanged
 from dpboost.recipes.single_tree.dp_topdown import (
     DP_TOPDOWN,
     GAIN_MARGIN,
@@ -204,21 +204,11 @@ def local_rnm_parts(given: Given, n_features: int) -> float:
     return _levels(given) / float(min(CHOICES, COUNTS))
 
 
-def counted_defaults(facts: PublicFacts) -> TopDownParameters:
-    """Return the values of the paper's experiments."""
-    return TopDownParameters()
-
-
-def local_defaults(facts: PublicFacts) -> LocalParameters:
-    """Return the values of the paper's experiments."""
-    return LocalParameters()
-
-
 NOISY_COUNTS = replace(
     DP_TOPDOWN,
     name="noisy_counts",
     parameters=TopDownParameters,
-    defaults=counted_defaults,
+    defaults=unchanged(TopDownParameters),
     build=build_noisy_counts,
     least_epsilon=least_of_parts(noisy_counts_parts),
     # A depth is looked at as a whole, before the order of the splits is known.
@@ -230,7 +220,7 @@ LOCAL_RNM = replace(
     NOISY_COUNTS,
     name="local_rnm",
     parameters=LocalParameters,
-    defaults=local_defaults,
+    defaults=unchanged(LocalParameters),
     build=build_local_rnm,
     least_epsilon=least_of_parts(local_rnm_parts),
     weights=False,

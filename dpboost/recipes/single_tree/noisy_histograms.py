@@ -53,9 +53,9 @@ from dpboost.recipes.recipe import (
     DIRECTIONS,
     Given,
     Parameters,
-    PublicFacts,
     Recipe,
     Setting,
+    unchanged,
 )
 from dpboost.recipes.single_tree.dp_topdown import counted_tree
 from dpboost.recipes.single_tree.least_epsilon import least_of_parts
@@ -67,7 +67,7 @@ from dpboost.trees.split_candidates import Candidates
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramParameters(Parameters):
-    """Parameters of Algorithm 5."""
+    """Parameters of Algorithm 5, with the values of the thesis."""
 
     max_depth: int = 5
     criterion: str = "gini"
@@ -78,7 +78,7 @@ class HistogramParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class SavingParameters(HistogramParameters):
-    """Parameters of Algorithm 6."""
+    """Parameters of Algorithm 6, with the values of the thesis."""
 
     bounds_share: float = 0.25
 
@@ -153,16 +153,6 @@ def build_saving(setting: Setting) -> SingleTree:
     return counted_tree(setting, learner, Candidates.of(setting.binner))
 
 
-def defaults(facts: PublicFacts) -> HistogramParameters:
-    """Return the values of the thesis."""
-    return HistogramParameters()
-
-
-def saving_defaults(facts: PublicFacts) -> SavingParameters:
-    """Return the values of the thesis."""
-    return SavingParameters()
-
-
 def parts(given: Given, n_features: int) -> float:
     """Return into how many parts the budget is divided at most, in units of a split score."""
     hyper = replace(SavingParameters(), **given)
@@ -180,7 +170,7 @@ HISTOGRAMS = Recipe(
     choices={"criterion": ("gini", "entropy", "max", "root_gini")},
     max_bin=10,
     accountant=pure_accountant,
-    defaults=defaults,
+    defaults=unchanged(HistogramParameters),
     build=build_histograms,
     least_epsilon=least_of_parts(parts),
     constraints=DIRECTIONS,
@@ -196,7 +186,7 @@ HISTOGRAMS_SAVING = replace(
     name="histograms_saving",
     parameters=SavingParameters,
     choices={"criterion": ("gini",)},
-    defaults=saving_defaults,
+    defaults=unchanged(SavingParameters),
     build=build_saving,
     weights=False,
 )
