@@ -142,14 +142,8 @@ class ShrunkenProbability:
 def leaf_scores(probability: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return raw scores in units of ``SCORE_UNIT``, whose link gives the probabilities back.
 
-    Parameters
-    ----------
-    probability : ndarray of shape (n_leaves, n_classes)
-
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_leaves), int64
-        One output of log-odds for at most two classes, else the logarithm for each class.
+    Probabilities are of shape (n_leaves, n_classes), scores of shape (n_outputs, n_leaves): one
+    output of log-odds for at most two classes, else the logarithm for each class.
     """
     inside = np.clip(probability, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
     if probability.shape[1] == 1:
@@ -162,13 +156,7 @@ def leaf_scores(probability: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def class_probabilities(scores: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the class probabilities of raw scores; shape (n_leaves, n_classes).
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_outputs, n_leaves), int64
-        From `leaf_scores`.
-    """
+    """Return the class probabilities of scores of `leaf_scores`; shape (n_leaves, n_classes)."""
     raw = scores * SCORE_UNIT
     if len(raw) == 1:
         raw = np.concatenate([np.zeros_like(raw), raw])

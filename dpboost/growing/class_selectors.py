@@ -24,14 +24,9 @@ _MARGIN = 2.0
 def release_sizes(
     rows: ClassStatistics, nodes: NDArray[np.int32], *, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
-    """Release the numbers of rows of some nodes.
+    """Release the numbers of rows of some nodes, not cut at zero.
 
-    Returns
-    -------
-    sizes : ndarray of shape (n_nodes,), float64
-        Noisy, not cut at zero.
-    noise_stddev : float
-        Standard deviation of their noise.
+    Returns them with the standard deviation of their noise.
     """
     noise = ledger.accountant.noise(budget)
     sizes = rows.sizes(nodes)
@@ -195,12 +190,8 @@ def released_impurity(
 ) -> NDArray[np.float64]:
     """Return the impurity of each cell by released counts, which need not agree with each other.
 
-    Parameters
-    ----------
-    measure : Impurity
-        Entropy, Gini or errors.
-    sizes : ndarray of shape (n_nodes, n_cells), float64
-    counts : ndarray of shape (n_nodes, n_cells, n_classes), float64
+    Sizes are of shape (n_nodes, n_cells), counts of shape (n_nodes, n_cells, n_classes). The
+    measure is entropy, Gini or errors.
     """
     if measure is Impurity.ERRORS:
         # Minus the score of the paper; the total that it lacks is the same for all features.

@@ -78,11 +78,7 @@ class ClippedLeaf:
     ) -> tuple[NDArray[np.int64], float]:
         """Release the values of all leaves of a tree, in units of the grid.
 
-        Returns
-        -------
-        values : ndarray of shape (n_leaves,), int64
-        noise_stddev : float
-            Standard deviation of their noise.
+        Returns them with the standard deviation of their noise.
         """
         mechanism = DiscreteLaplace(epsilon=epsilon)
         values = statistics.leaf_values(self)

@@ -163,10 +163,7 @@ class FeatureQueue:
     def prefer(self, chosen: Sequence[int]) -> None:
         """Have these features cut first, and the others seldom until they show a gain.
 
-        Parameters
-        ----------
-        chosen : sequence of int
-            Released or public; allowed, and one at least.
+        They are released or public, allowed, and one at least.
         """
         self._preferred = np.zeros(len(self._gains), dtype=bool)
         self._preferred[list(chosen)] = True
@@ -225,14 +222,8 @@ class FeatureQueue:
     ) -> None:
         """Remember the released gains of a partition's splits.
 
-        Parameters
-        ----------
-        features : ndarray of shape (k,), int32
-            Features of the partition.
-        split_features : ndarray of shape (n_nodes,), int32
-            Feature of each split.
-        gains, variances : ndarray of shape (n_nodes,)
-            From `dpboost.growing.shrunken_leaves.split_gains`.
+        Gains and their variances are those of `dpboost.growing.shrunken_leaves.split_gains`, by
+        split, as ``split_features`` are; ``features`` are those of the partition.
         """
         self._gains *= MEMORY
         self._variances *= MEMORY**2
@@ -384,14 +375,10 @@ class FeatureSets:
         return np.array(self._sets[min(position, len(self._sets) - 1)], dtype=np.int32)
 
     def learn(self, features: NDArray[np.int32], gain: float, variance: float) -> None:
-        """Remember what a partition has shown.
+        """Remember what a partition of some features has shown; one alone is no set.
 
-        Parameters
-        ----------
-        features : ndarray of shape (k,), int32
-            Of the partition; one alone is no set.
-        gain, variance : float
-            Sums over its splits, from `dpboost.growing.shrunken_leaves.split_gains`.
+        Gain and variance are the sums over its splits of
+        `dpboost.growing.shrunken_leaves.split_gains`.
         """
         if self._chance == 0:
             return

@@ -81,21 +81,8 @@ class LinearStart:
     ) -> tuple[tuple[Tree, ...], PrivacyCost]:
         """Release the trees, one for each column, and add them to the scores of the rows.
 
-        Parameters
-        ----------
-        rows : LinearRows
-            Before their first round.
-        ledger : Ledger
-            The gate.
-        budget : Fraction or inf
-            Of all trees.
-
-        Returns
-        -------
-        trees : tuple of Tree
-            None of them where there are too few columns, or too many.
-        left : Fraction or inf
-            Budget that is left.
+        The rows are before their first round, and the budget is that of all trees. Returns no trees
+        where there are too few columns, or too many, and the budget that is left.
         """
         first, budget_of_start = self.first(), budget * self.share
         columns = first[(self.binner.is_categorical[first] == 0) & (self.binner.n_bins[first] > 1)]

@@ -53,14 +53,7 @@ class ListedParts:
     def learn(
         self, partition: Partition, weights: NDArray[np.float64], noise_stddev: float
     ) -> None:
-        """Take the released weights of the leaves of a round.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_leaves,)
-        noise_stddev : float
-            Of the weight of a leaf.
-        """
+        """Take the released weights of the leaves of a round, and the deviation of their noise."""
         self._weight += float(weights.sum())
         self._n_rounds += 1
         self._noise_stddev = max(self._noise_stddev, noise_stddev)

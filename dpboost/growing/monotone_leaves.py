@@ -72,15 +72,9 @@ class MonotoneLeaves:
     ) -> NDArray[np.float64]:
         """Return the nearest values in order, by weighted squared distance.
 
-        Parameters
-        ----------
-        values, weights : ndarray of shape (n_outputs, n_leaves)
-            Released values, and the inverse of the variance of each, up to a common factor.
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_leaves)
-            In order exactly, not up to rounding; a rounding that keeps order keeps this.
+        Values and weights are of shape (n_outputs, n_leaves); a weight is the inverse of the
+        variance of a released value, up to a common factor. The order is exact, not up to rounding;
+        a rounding that keeps order keeps this.
         """
         if not self.direction[nodes[0]].any():
             return values
@@ -114,13 +108,7 @@ def ordered_leaves(
 ) -> NDArray[np.bool_]:
     """Return which leaf must not be above which: shape (n_leaves, n_leaves), without loops.
 
-    Proof: docs/proofs/constraints.md.
-
-    Parameters
-    ----------
-    boxes : dict of int to ndarray of shape (n_leaves, n_bins + 1)
-        From `leaf_boxes`.
-    direction : ndarray of shape (n_features,), int8
+    Boxes are those of `leaf_boxes`. Proof: docs/proofs/constraints.md.
     """
     below: NDArray[np.bool_] | None = None
     for feature, reach in boxes.items():

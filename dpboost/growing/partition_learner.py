@@ -74,10 +74,8 @@ class SignalRate:
     def learn(self, gain: float, variance: float, rate: float) -> None:
         """Take note of the released gain of a round that was learned at this rate.
 
-        Parameters
-        ----------
-        gain, variance : float
-            From `dpboost.growing.shrunken_leaves.split_gains`, summed over the splits.
+        Gain and variance are the sums over its splits of
+        `dpboost.growing.shrunken_leaves.split_gains`.
         """
         if self._n_rounds < FIRST_ROUNDS:
             self._learned += rate * gain
@@ -113,14 +111,7 @@ class LearnedPrior:
     ) -> ShrunkenLeaf:
         """Return the leaves of a round, with a prior that follows its sums and those before.
 
-        Parameters
-        ----------
-        leaf : ShrunkenLeaf
-            With the largest prior.
-        gradients, hessians : ndarray of shape (n_outputs, n_leaves)
-            Released sums.
-        noise_stddev : float
-            Standard deviation of the noise of a gradient sum.
+        ``leaf`` has the largest prior; the rest is as `ShrunkenLeaf.steps` takes it.
         """
         if noise_stddev == 0:
             return leaf
@@ -253,12 +244,8 @@ def release_leaves(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Release the sums of the leaves of a public partition.
 
-    Returns
-    -------
-    gradients, hessians : ndarray of shape (n_outputs, n_leaves)
-        Noisy sums.
-    noise_stddev : float
-        Of the noise of a gradient sum.
+    Returns noisy gradients and hessians of shape (n_outputs, n_leaves), and the standard deviation
+    of the noise of a gradient sum.
     """
     noise = ledger.accountant.noise(budget)
     sums = rows.leaf_sums(partition, scale, ledger.neighbors)

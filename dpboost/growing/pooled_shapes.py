@@ -80,17 +80,8 @@ class PooledShapes:
     ) -> list[tuple[Tree, ...]]:
         """Return trees that bring what was released so far into order.
 
-        Parameters
-        ----------
-        trees : tuple of Tree
-            Round by round, one for each output in a round.
-        earlier : sequence of tuple of Tree
-            Corrections that were made before.
-
-        Returns
-        -------
-        list of tuple of Tree
-            One for each output in a tuple.
+        Trees are round by round, one for each output in a round. ``earlier`` are the corrections
+        that were made before: like those that are returned, tuples of one tree for each output.
         """
         pooled, _ = self._pooled(trees, n_outputs)
         outputs = []
@@ -104,20 +95,10 @@ class PooledShapes:
     def rewrite(
         self, trees: tuple[Tree, ...], corrections: Sequence[tuple[Tree, ...]], n_outputs: int
     ) -> tuple[Tree, ...]:
-        """Return the trees of the model.
+        """Return the trees of the model, round by round as they were released.
 
-        Parameters
-        ----------
-        trees : tuple of Tree
-            Round by round, one for each output in a round.
-        corrections : sequence of tuple of Tree
-            Those that were made on the way.
-
-        Returns
-        -------
-        tuple of Tree
-            Rounds without constrained features as they were, then those of the sums, which are
-            few, then trees of one leaf that adds nothing: as many rounds as there were.
+        Rounds without constrained features stay as they were. Then come those of the sums, which
+        are few, then trees of one leaf that adds nothing: as many rounds as there were.
         """
         pooled, kept = self._pooled(trees, n_outputs)
         if not pooled:

@@ -70,12 +70,8 @@ class RefitLearner:
 def partitions_of(trees: Sequence[Tree], n_outputs: int, n_bins: np.ndarray) -> list[Partition]:
     """Return the partitions of released rounds, the first one last.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-        Round by round, of one structure for all outputs; each of at most three features.
-    n_bins : ndarray of shape (n_features,), int32
-        Value bins of each feature; missing values have one more.
+    Trees are round by round, of one structure for all outputs; each of at most three features.
+    Missing values have a bin more than the value bins that ``n_bins`` counts.
     """
     return [_partition(tree, n_bins) for tree in trees[::n_outputs]][::-1]
 

@@ -18,15 +18,8 @@ from dpboost.trees.split_candidates import CATEGORY, Candidates
 def impurity_of(measure: Impurity, counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the impurity of sets of rows, which is not divided by their number.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_classes), float64
-        Not negative.
-
-    Returns
-    -------
-    ndarray of shape (...), float64
-        That of ``dpboost.privacy.sensitivity.impurities``, not clipped.
+    Counts are not negative, their last axis the classes. The impurity is that of
+    ``dpboost.privacy.sensitivity.impurities``, not clipped.
     """
     total = counts.sum(axis=-1)
     if measure is Impurity.ERRORS:
@@ -87,17 +80,9 @@ def branch_counts(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the class counts of both branches of every split of a feature.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_cells, n_classes), float64
-        Counts of the cells of features, the missing bin last; not negative.
-    kind : int or ndarray of shape (...), uint8
-        Thresholds or single categories, of each feature.
-
-    Returns
-    -------
-    left, right : ndarray of shape (..., n_cells - 1, n_classes), float64
-        Of the split by each cell but the last one.
+    Counts, of shape (..., n_cells, n_classes), are of the cells of features, the missing bin last,
+    and not negative; ``kind`` is that of each feature, thresholds or single categories. Both
+    results are of shape (..., n_cells - 1, n_classes), of the split by each cell but the last one.
     """
     single = np.asarray(kind == CATEGORY)[..., np.newaxis, np.newaxis]
     left = np.where(single, counts, np.cumsum(counts, axis=-2))[..., :-1, :]
@@ -111,10 +96,7 @@ def split_gain(
 ) -> NDArray[np.float64]:
     """Return the gain of splits for each row: 0 where no row seems to be there.
 
-    Parameters
-    ----------
-    left, right : ndarray of shape (..., n_classes), float64
-        Class counts of the branches, not negative.
+    The last axis of the branches' counts, which are not negative, are the classes.
     """
     whole = left + right
     after = impurity_of(measure, left) + impurity_of(measure, right)
@@ -124,13 +106,7 @@ def split_gain(
 def split_purity(
     measure: Impurity, left: NDArray[np.float64], right: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return minus the impurity that splits leave for each row: -inf without a row.
-
-    Parameters
-    ----------
-    measure, left, right
-        As in :func:`split_gain`.
-    """
+    """Return minus the impurity that splits leave for each row: -inf without a row."""
     after = impurity_of(measure, left) + impurity_of(measure, right)
     total = left.sum(axis=-1) + right.sum(axis=-1)
     return np.where(total > 0, -after / np.where(total > 0, total, 1.0), -np.inf)
@@ -141,21 +117,10 @@ def best_candidates(
     candidates: Candidates,
     score: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the best split of each node by released histograms of all features.
+    """Return the best split of each node by released histograms of all features, and its score.
 
-    Parameters
-    ----------
-    histograms : ndarray of shape (n_nodes, n_cells, n_classes)
-        Noisy.
-    candidates : Candidates
-        Thresholds and single categories.
-    score : callable
-        ``score(left, right)``: of class counts of the branches; the largest is the best.
-
-    Returns
-    -------
-    chosen : ndarray of shape (n_nodes,), int32
-    scores : ndarray of shape (n_nodes,), float64
+    Histograms are of shape (n_nodes, n_cells, n_classes), candidates thresholds and single
+    categories. ``score(left, right)`` is of class counts of the branches; the largest is the best.
     """
     cells, positions = candidates.cell_offsets, candidates.candidate_offsets
     scores = np.empty((len(histograms), candidates.n_candidates))
@@ -171,10 +136,7 @@ def best_candidates(
 def worth_splitting(sums: NDArray[Any], min_rows: int) -> NDArray[np.bool_]:
     """Return which nodes have enough rows, and rows of two classes, by one of their histograms.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (n_nodes, n_features, n_classes)
-        Sums of the released histograms.
+    ``sums`` are those of the released histograms, of shape (n_nodes, n_features, n_classes).
     """
     enough = (sums.sum(axis=2) >= min_rows).any(axis=1)
     classes = (sums > 0).any(axis=1).sum(axis=1)
@@ -187,22 +149,9 @@ def keep_best(
     """Cut a tree down to the splits that best-first growth makes.
 
     What a node shows does not depend on when it is looked at, so that growth from a queue of
-    released priorities is a function of a tree grown level by level.
-
-    Parameters
-    ----------
-    growing : GrowingTree
-        Everything that may be split is split.
-    priority : ndarray of shape (n_nodes,), float64
-        Of the nodes that are split.
-    n_splits : int
-        Splits to be kept.
-
-    Returns
-    -------
-    kept : GrowingTree
-    origin : ndarray of shape (n_kept_nodes,), int32
-        Number of each node in ``growing``.
+    released priorities is a function of a tree grown level by level. In ``growing`` everything that
+    may be split is split; priorities of the nodes that are not have no meaning. Returns the tree,
+    and the number in ``growing`` of each of its nodes.
     """
     splits, first_child = growing.splits, growing.first_child
     position_of = {int(node): position for position, node in enumerate(splits.node)}

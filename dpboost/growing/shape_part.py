@@ -115,11 +115,8 @@ def _lines(table: NDArray[np.float64]) -> NDArray[np.float64]:
 def settle(parts: Sequence[ShapePart]) -> None:
     """Project one part after the other, with what the others have left over.
 
-    Parameters
-    ----------
-    parts : sequence of ShapePart
-        Their sum keeps its mean: what rounding and running maxima take from it comes back to the
-        first one.
+    Their sum keeps its mean: what rounding and running maxima take from it comes back to the first
+    one.
     """
     left = {(f, part.features): line for part in parts for f, line in part.left_over().items()}
     pairs_first = sorted(parts, key=lambda part: -len(part.features))

@@ -38,12 +38,8 @@ class ShrunkenLeaf:
     ) -> NDArray[np.float64]:
         """Return steps of shape (n_outputs, n_leaves), before the learning rate.
 
-        Parameters
-        ----------
-        gradients, hessians : ndarray of shape (n_outputs, n_leaves)
-            Released sums.
-        noise_stddev : float
-            Standard deviation of the noise of a gradient sum.
+        Gradients and hessians are released sums of the same shape; the noise is that of a gradient
+        sum.
         """
         # A noisy sum of hessians may be negative, and the true one is not: cut at zero, the
         # denominator can neither vanish nor turn a step round.
@@ -58,14 +54,7 @@ class ShrunkenLeaf:
 
         The steps that are in order and likeliest under noise and prior are the projection of the
         posterior means by these weights. If there is no noise they are the denominators, the
-        weights of the Newton step itself.
-
-        Parameters
-        ----------
-        hessians : ndarray of shape (n_outputs, n_leaves)
-            Released sums.
-        noise_stddev : float
-            Standard deviation of the noise of a gradient sum.
+        weights of the Newton step itself. Sums and noise are as in `steps`.
         """
         denominator = np.maximum(hessians, 0.0) + self.reg_lambda
         if noise_stddev == 0:
@@ -114,15 +103,7 @@ class LeafRules:
         hessians: NDArray[np.float64],
         noise_stddev: float,
     ) -> NDArray[np.float64]:
-        """Return steps of shape (n_outputs, n_leaves), before the learning rate.
-
-        Parameters
-        ----------
-        gradients, hessians : ndarray of shape (n_outputs, n_leaves)
-            Released sums.
-        noise_stddev : float
-            Standard deviation of the noise of a gradient sum.
-        """
+        """Return the steps of the leaves of a partition, as `ShrunkenLeaf.steps`."""
         children = np.stack([partition.left, partition.right])
         n_nodes = children.shape[1]
         if not n_nodes:

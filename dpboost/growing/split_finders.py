@@ -111,11 +111,8 @@ class SplitTables:
     ) -> SplitTables:
         """Lay out the cells.
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_nodes,), int32
-        chosen : ndarray of shape (n_nodes, n_asked), int32
-            Candidates of each node: thresholds and single categories, some maybe twice.
+        ``chosen``, of shape (n_nodes, n_asked), are candidates of each node: thresholds and single
+        categories, some maybe twice.
         """
         n_nodes, n_asked = chosen.shape
         cells = candidates.cell_offsets

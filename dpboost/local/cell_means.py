@@ -179,10 +179,7 @@ def noisy_ratios(estimates: Estimates) -> NDArray[np.float64]:
 def raw_scores(means: NDArray[np.float64], labels: Labels) -> NDArray[np.float64]:
     """Return scores in the scale of the model text, shape (n_leaves, n_scores).
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_leaves, n_outputs)
-        Scaled labels, or shares of classes.
+    Means are scaled labels, or shares of classes, of shape (n_leaves, n_outputs).
     """
     if isinstance(labels, NumericLabels):
         half = labels.upper / 2 - labels.lower / 2

@@ -142,9 +142,7 @@ class ReportPlan:
     def draw(self, records: NDArray[np.int64], entropy: Entropy) -> NDArray[np.uint8]:
         """Release a report of every record through the gate; shape (n_records, report_bytes).
 
-        Parameters
-        ----------
-        records : ndarray of shape (n_records, 2), int64
+        Records are of shape (n_records, 2).
         """
         ledger = Ledger(
             epsilon=self.randomizer.epsilon,
@@ -162,16 +160,9 @@ class ReportPlan:
         return reports
 
     def payloads(self, reports: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return checked payloads.
+        """Return payloads, or raise `MalformedReportError` where this plan did not make a report.
 
-        Parameters
-        ----------
-        reports : ndarray of shape (n_reports, report_bytes), uint8
-
-        Raises
-        ------
-        MalformedReportError
-            If any report was not made by this plan.
+        Reports are of shape (n_reports, report_bytes).
         """
         if reports.dtype != np.uint8 or reports.ndim != 2:
             raise MalformedReportError("Reports must be bytes, or rows of a matrix of bytes.")

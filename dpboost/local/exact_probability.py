@@ -28,12 +28,7 @@ _SERIES_BITS = 192
 def check_epsilon(owner: str, epsilon: Any) -> Epsilon:
     """Return the epsilon of a report as a fraction, or infinity.
 
-    Parameters
-    ----------
-    owner : str
-        Name of the caller in the error message.
-    epsilon : float, Fraction or inf
-        A float is taken for the decimal that it prints as.
+    A float is taken for the decimal that it prints as.
     """
     if isinstance(epsilon, float) and epsilon == math.inf:
         return epsilon_of(math.inf)
@@ -45,12 +40,8 @@ def check_epsilon(owner: str, epsilon: Any) -> Epsilon:
 def exp_below(exponent: Fraction) -> Fraction:
     """Return a number just below e^exponent: at most 2^-180 of it is missing.
 
-    Every term of the power series is positive and is rounded down, so the sum is too small.
-
-    Parameters
-    ----------
-    exponent : Fraction
-        In [0, 40].
+    The exponent is in [0, 40]. Every term of the power series is positive and is rounded down, so
+    the sum is too small.
     """
     term = total = 1 << _SERIES_BITS
     position = 1

@@ -67,14 +67,7 @@ class NumericLabels:
     def positions(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Return where the clipped labels lie, in units of 2^-32 of a level.
 
-        Parameters
-        ----------
-        labels : ndarray of shape (n_rows,), float64
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int64
-            In ``0..(n_levels - 1) * 2**32``.
+        Positions are in ``0..(n_levels - 1) * 2**32``.
         """
         # Halves, so that the difference of two bounds cannot overflow.
         clipped = np.clip(labels, self.lower, self.upper) / 2 - self.lower / 2

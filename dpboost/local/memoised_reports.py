@@ -160,15 +160,8 @@ class ReportFile:
     def first(self, record: str, draw: Callable[[], bytes]) -> bytes:
         """Return the report of a record: what is on disk, else what is drawn and written now.
 
-        Parameters
-        ----------
-        draw : callable
-            Called at most once. If it raises, nothing is written.
-
-        Returns
-        -------
-        bytes
-            On disk already, also after a loss of power.
+        It is on disk already when this returns, also after a loss of power. ``draw`` is called at
+        most once; if it raises, nothing is written.
         """
         name = record.encode("utf-8", "surrogatepass")
         with closing(self._open()) as database:

@@ -140,13 +140,7 @@ class PublicRows:
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Yield what the splits by each feature take off the squared error, and the smaller sides.
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_nodes,), int32
-
-        Yields
-        ------
-        gain, smaller : ndarray of shape (n_nodes, n_bins), float64
+        Both are of shape (n_nodes, n_bins).
         """
         position_of = np.full(len(self.low), -1)
         position_of[nodes] = np.arange(len(nodes))

@@ -44,22 +44,14 @@ class ReportNoise:
     own: float = 0.0
 
     def of_mean(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the variance in ``sum - mean * count``, added up over the outputs.
-
-        Parameters
-        ----------
-        mean : ndarray of shape (..., n_outputs)
-        """
+        """Return the variance in ``sum - mean * count``, added up over outputs, the last axis."""
         variance = self.sums - 2 * mean @ self.cross + (mean**2).sum(axis=-1) * self.count
         return np.maximum(variance, 0.0)
 
     def of_record(self, spread: Any) -> Any:
         """Return the variance in ``sum - mean * count`` that a record inside the cell adds.
 
-        Parameters
-        ----------
-        spread : float or ndarray
-            Variance of the labels inside the cell, added up over the outputs.
+        ``spread`` is the variance of the labels inside the cell, added up over the outputs.
         """
         return (1 + self.own) * (spread + self.inside)
 

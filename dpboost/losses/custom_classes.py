@@ -239,13 +239,8 @@ class CustomClassLoss(NewtonLoss):
     ) -> NDArray[np.float64]:
         """Return gradients and hessians in units of 2^-16, clipped but not yet rounded.
 
-        Their shape is (2, n_outputs, n_rows).
-
-        Parameters
-        ----------
-        gradients, hessians : ndarray of shape (n_rows, n_outputs)
-        limit : int
-            Norm of gradients that is kept.
+        Both are given in shape (n_rows, n_outputs) and returned in shape (2, n_outputs, n_rows).
+        ``limit`` is the norm of gradients that is kept.
         """
         return np.stack(
             [

@@ -28,12 +28,8 @@ def _rounded(
 ) -> NDArray[np.int64]:
     """Round the entries of a table to nearest; decimal arithmetic decides where doubles cannot.
 
-    Parameters
-    ----------
-    heights : ndarray of shape (n,)
-        Entry ``i``, the function at ``i * 2^-7``, in units of 2^-30, as a double.
-    exact : callable
-        The same of ``exp(-i * 2^-7)``, as decimals.
+    Entry ``i`` of ``heights`` is the function at ``i * 2^-7``, in units of 2^-30, as a double;
+    ``exact`` gives the same of ``exp(-i * 2^-7)``, as decimals.
     """
     units = np.rint(heights)
     for position in np.flatnonzero(np.abs(heights - units) > 0.5 - DOUBT).tolist():

@@ -113,17 +113,8 @@ class NewtonLoss:
     ) -> NDArray[np.int64]:
         """Turn released leaf values into score units, learning rate included.
 
-        Parameters
-        ----------
-        value_units : array-like of int64
-            Released leaf values, counted in ``value_unit``.
-        value_unit : float
-            One such unit, in steps of one: scaled labels, or log-odds.
-
-        Returns
-        -------
-        ndarray of int64
-            Rounded to nearest, saturated at +-2^40 units.
+        One ``value_unit`` is in steps of one: scaled labels, or log-odds. Values are rounded to
+        nearest and saturate at +-2^40 units.
         """
         values = np.asarray(value_units, dtype=np.float64)
         scaled = values * (value_unit * learning_rate * self.units_per_one)

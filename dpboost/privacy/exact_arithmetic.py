@@ -220,17 +220,9 @@ DELTA_SHARE = Fraction(1, 10)
 
 
 def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[PrivacyCost, ...]:
-    """Split a budget in proportion to weights, without a remainder.
+    """Split a budget in proportion to weights, without a remainder; a part of weight 0 is 0.
 
-    Parameters
-    ----------
-    weights : sequence of int or Fraction
-        Not negative, with a positive sum.
-
-    Returns
-    -------
-    tuple of Fraction or inf
-        A part of weight 0 is 0.
+    Weights are not negative and have a positive sum.
     """
     whole = Fraction(sum(weights))
     if whole <= 0 or min(weights) < 0:
@@ -253,15 +245,8 @@ class FitBudget:
 def split_fit(total: PrivacyCost, learned: Sequence[str]) -> FitBudget:
     """Set a tenth aside for the preparation, in equal parts, when something has to be learned.
 
-    Parameters
-    ----------
-    learned : sequence of str
-        What public knowledge does not declare: a public list of different names.
-
-    Returns
-    -------
-    FitBudget
-        Its parts add up to ``total``.
+    ``learned`` is a public list of different names of what is not declared. The parts add up to
+    ``total``.
     """
     if len(set(learned)) < len(learned):
         raise refuse("learned", "split_fit", "a list of different names", learned)

@@ -249,10 +249,7 @@ class Ledger:
     ) -> AbstractContextManager[None]:
         """Open a scope whose children use disjoint rows; nothing is released in it directly.
 
-        Parameters
-        ----------
-        because : Disjoint
-            The reason, for the certificate.
+        The certificate states ``because``, the reason.
         """
         return self._opened(name, because)
 
@@ -270,12 +267,8 @@ class Ledger:
     def part(self, name: str, *, accountant: Accountant, entropy: Entropy) -> Ledger:
         """Return a ledger for a named scope, whose charges count here as well.
 
-        Parameters
-        ----------
-        name : str
-            Name of a new scope: a part is opened once.
-        accountant : Accountant
-            Accountant with the same charges, and a fraction of the total for the part.
+        The scope is new: a part is opened once. ``accountant`` makes the same charges, and has a
+        fraction of the total for the part.
         """
         if name in self._scope.children:
             raise ScopeError(f"The part {name!r} was opened before.")
@@ -318,10 +311,7 @@ class Ledger:
     def branch(self, names: Sequence[str]) -> Iterator[None]:
         """Open nested scopes of subsets of the rows, which their content decides.
 
-        Parameters
-        ----------
-        names : sequence of str
-            From the outside. Subsets with different names in the same subset are disjoint.
+        Names are from the outside. Subsets with different names in the same subset are disjoint.
         """
         self._check_usable()
         outer = self._scope
@@ -425,14 +415,7 @@ class Ledger:
         return drawn
 
     def check(self, mechanism: Mechanism, sensitive: Sensitive, *, label: str) -> None:
-        """Raise the errors of `release`, except for the budget; nothing is recorded or drawn.
-
-        Raises
-        ------
-        InvalidParameterError
-            If value, bound and mechanism do not fit together, or the accountant does not know
-            the mechanism.
-        """
+        """Raise the errors of `release`, except for the budget; nothing is recorded or drawn."""
         self._entry(mechanism, sensitive, label, NO_CHARGE.delta)
 
     def release_together(self, releases: Sequence[Release]) -> list[NDArray[Any]]:

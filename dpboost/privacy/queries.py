@@ -78,17 +78,10 @@ class CategoryCountQuery(Protocol):
 
 
 def carry_out(rows: Any, command: str, given: Mapping[str, Any]) -> Any:
-    """Execute a command in one row store: call a method of the state of rows.
+    """Execute a command in one row store and return its next state.
 
-    Parameters
-    ----------
-    given : mapping of str
-        Its arguments: released splits and leaves, the next round.
-
-    Returns
-    -------
-    object
-        The next state: the result of the method, or the same state if that is None.
+    A command is a method of the state of rows, given released splits and leaves, or the next round.
+    Where it returns None, the state stays.
     """
     following = getattr(rows, command)(**given)
     return rows if following is None else following
@@ -139,22 +132,14 @@ class RowHandle:
     def apply(self, command: str, **given: Any) -> None:
         """Call a method of the state of rows; its result stays private.
 
-        Parameters
-        ----------
-        **given
-            Arguments: public and released values, and secret random assignments.
+        Arguments are public and released values, and secret random assignments.
         """
         self._row_store.apply(command, **given)
 
     def prefetch(self, queries: Sequence[SumQuery]) -> None:
-        """Announce the next queries, which then follow one by one.
+        """Announce the next queries, which then follow one by one; equal ones are taken as one.
 
         A store that reads its rows again for each query answers all of them in one reading.
-
-        Parameters
-        ----------
-        queries : sequence of SumQuery
-            Equal ones are taken as one.
         """
         at_once = getattr(self._row_store, "prefetch", None)
         if at_once is not None:
@@ -287,13 +272,7 @@ class Sensitive:
         return f"Sensitive(<hidden>, bounds={tuple(bound.kind for bound in self.bounds)})"
 
     def bound(self, kind: Norm) -> Sensitivity:
-        """Return the bound of a kind.
-
-        Raises
-        ------
-        InvalidParameterError
-            If no bound of this kind was proved for the value.
-        """
+        """Return the bound of a kind, or raise where none was proved for the value."""
         for bound in self.bounds:
             if bound.kind == kind:
                 return bound

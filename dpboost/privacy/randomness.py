@@ -203,15 +203,7 @@ class Entropy(_Secret):
     def secure(cls, coin_key: bytes | None = None) -> Entropy:
         """Return a source that reads the random bits of the operating system.
 
-        Parameters
-        ----------
-        coin_key : bytes of length 32, optional
-            As of `Entropy`.
-
-        Raises
-        ------
-        OSError
-            If the operating system gives none.
+        Raises OSError if it gives none.
         """
         return cls(entropy.SystemEntropy(), private=True, coin_key=coin_key)
 
@@ -219,12 +211,7 @@ class Entropy(_Secret):
     def seeded(cls, noise_seed: int) -> Entropy:
         """Return a reproducible source, which is not private.
 
-        All that is drawn is a function of the seed and of the order of the draws.
-
-        Parameters
-        ----------
-        noise_seed : int
-            At least 0.
+        All that is drawn is a function of the seed, at least 0, and of the order of the draws.
         """
         seed = check_integer("noise_seed", "Entropy", noise_seed, low=0)
         return cls(np.random.PCG64(np.random.SeedSequence(seed)), private=False)

@@ -57,13 +57,7 @@ class _DrawnStep(Step):
 
 
 def line_of(entry: LedgerEntry) -> Line:
-    """Return all that a line of the ledger says, as plain values.
-
-    Returns
-    -------
-    dict
-        Amounts are exact fractions, as text.
-    """
+    """Return all that a line of the ledger says, as plain values; exact fractions are text."""
     mechanism: Any = entry.mechanism
     threshold = mechanism.threshold if isinstance(mechanism, StabilityHistogram) else None
     return {
@@ -243,13 +237,7 @@ def recording(own: Recording | None) -> Iterator[None]:
 
 
 def public_value(name: str, choose: Callable[[], T]) -> T:
-    """Choose a public value once: a replay gets the recorded one.
-
-    Parameters
-    ----------
-    choose : callable
-        Must look at no row.
-    """
+    """Choose a public value once, without a look at rows: a replay gets the recorded one."""
     own = _current.get()
     return choose() if own is None else own.value(name, choose)
 
@@ -264,10 +252,7 @@ def note(name: str, fact: Any) -> None:
 def new_outcomes(reasons: Sequence[str]) -> OutcomeSource:
     """Return where a ledger that is opened now has its outcomes from.
 
-    Parameters
-    ----------
-    reasons : sequence of str
-        Why the guarantee of the ledger does not hold; empty if it does.
+    Reasons say why its guarantee does not hold; there are none if it does.
     """
     own = _current.get()
     return Drawn() if own is None else own.outcomes(reasons)

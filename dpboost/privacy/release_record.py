@@ -118,16 +118,8 @@ def record_of_folds(
 ) -> dict[str, Any]:
     """Return the record of a cross-validation: all fits but the cheapest, and the metrics.
 
-    Parameters
-    ----------
-    fits : sequence of dict
-        Records of the fits, one a fold.
-    own : dict
-        Record of the metrics.
-    accountant : Accountant
-        Of everything together.
-    left : Fraction
-        What the fits leave of delta.
+    It is made of the records of the fits, one a fold, and that of the metrics. The accountant is
+    that of everything together; ``left`` is what the fits leave of delta.
     """
     sizes: _Sizes = {}
     *trained, metrics = (_inflated(each, sizes) for each in (*fits, own))

@@ -55,13 +55,7 @@ class ScoreRuns:
         return stops - self.starts
 
     def written_out(self, first: int = 0, stop: int | None = None) -> NDArray[np.int64]:
-        """Return the scores of some nodes as an array of shape (n_nodes, n_candidates).
-
-        Parameters
-        ----------
-        first, stop : int
-            Nodes ``first:stop``; by default all.
-        """
+        """Return the scores of nodes ``first:stop`` as a matrix, a row for each node."""
         stop = len(self) if stop is None else stop
         runs = slice(self.node_start[first], self.node_start[stop])
         scores = np.repeat(self.scores[runs], self.lengths()[runs])

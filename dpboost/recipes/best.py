@@ -429,17 +429,8 @@ def build_refit(
 ) -> BoostingLoop:
     """Build a loop that gives released trees of this recipe new leaves.
 
-    Parameters
-    ----------
-    hyper : Hyperparameters
-        Of the fit that made the trees; the regularization follows the noise of this one.
-    facts : PublicFacts
-        Of this fit.
-    trees : sequence of Tree
-    binner : Binner
-        Of the fit that made the trees.
-    masses : mapping of int to ndarray of shape (n_bins + 1,)
-        Rows in the bins, as that fit released them.
+    Trees, bins, rows in the bins (``masses``) and ``hyper`` are of the fit that made the trees,
+    except that the regularization follows the noise of this one, of which ``facts`` are.
     """
     rate, reg_lambda = hyper.learning_rate, hyper.reg_lambda
     n_outputs = facts.loss.n_outputs

@@ -88,12 +88,8 @@ def pure_accountant(epsilon: float, delta: float) -> PureAccountant:
 def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float) -> BoostingLoop:
     """Strategies shared by DPBoost and its baselines.
 
-    Parameters
-    ----------
-    setting : Setting
-        The loss's gradient bound is the filter, its constant hessian the denominator.
-    clip_decay : float
-        Decay of the leaf clip inside an ensemble; 0 where leaves are not clipped geometrically.
+    The gradient bound of the loss is the filter, its constant hessian the denominator. Leaves are
+    not clipped geometrically where ``clip_decay``, the decay of the clip inside an ensemble, is 0.
     """
     loss = setting.loss
     hyper: SplitParameters = setting.hyper
@@ -161,11 +157,7 @@ def least_budget(
 ) -> float:
     """Return the least epsilon whose releases the 32-bit rationals of the samplers can express.
 
-    Parameters
-    ----------
-    n_ensembles : int
-        Ensembles in sequence; each gets an equal part of the budget.
-    task : {"regression", "classification"}
+    Ensembles are in sequence; each gets an equal part of the budget.
     """
     hessian = SquaredLoss.hessian if task == "regression" else LogisticLoss.hessian
     leaf = first_leaf(hyper, 1.0, hessian)
@@ -182,13 +174,8 @@ def noisy_budget(
 
     The noise is Laplace's and does not shrink with the number of rows: its standard deviation is
     the square root of 2 times the sensitivity over the budget of the leaves of a tree. Leaves lie
-    in ``[-bound / hessian, bound / hessian]``, under the squared loss the label bounds.
-
-    Parameters
-    ----------
-    n_ensembles : int
-        Ensembles in sequence; each gets an equal part of the budget.
-    loss : SquaredLoss or LogisticLoss
+    in ``[-bound / hessian, bound / hessian]``, under the squared loss the label bounds. Ensembles
+    are in sequence; each gets an equal part of the budget.
     """
     assert isinstance(loss, SquaredLoss | LogisticLoss), "the recipe learns these two losses"
     leaf = first_leaf(hyper, loss.gradient_bound, loss.hessian)

@@ -174,24 +174,14 @@ class SumScale:
     def weight_noise(self, gradient_noise: float, n_outputs: int) -> float:
         """Return the standard deviation of the noise of a leaf's mean hessian sum.
 
-        Parameters
-        ----------
-        gradient_noise : float
-            Standard deviation of the noise of a gradient sum.
-        n_outputs : int
-            Hessian sums that the mean is of, each with noise of its own.
+        The mean is of ``n_outputs`` sums, each with noise of its own; ``gradient_noise`` is the
+        standard deviation of the noise of a gradient sum.
         """
         units = gradient_noise / self.gradient_unit_value
         return units * self.hessian_unit_value / math.sqrt(n_outputs)
 
     def scaled(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Multiply the sums of all leaves and outputs by their factors, in place.
-
-        Parameters
-        ----------
-        sums : ndarray of shape (2, n_outputs, n_leaves), int64
-            Gradient sums and hessian sums.
-        """
+        """Multiply gradient and hessian sums, of shape (2, n_outputs, n_leaves), in place."""
         # Integer factors keep the sums exact; a row is at most 2^16 units, and fewer than 2^31 rows
         # leave 16 bits for a factor.
         sums[0] *= GRADIENT_FACTOR

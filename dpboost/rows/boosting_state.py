@@ -164,16 +164,10 @@ class BoostingState:
         whole: bool = False,
         features: NDArray[np.int32] | None = None,
     ) -> None:
-        """Put the rows of the round into the root of a tree, except filtered rows.
+        """Put the rows of the round into the root of a tree, which may split some features.
 
-        Parameters
-        ----------
-        gradient_bound : float
-            Rows with a larger absolute gradient are dropped.
-        whole : bool, default=False
-            Whether all rows of the fit are here.
-        features : ndarray of int32, optional
-            Features that the tree may split; all by default.
+        Rows with a larger absolute gradient than the bound are dropped. ``whole`` says whether all
+        rows of the fit are here.
         """
         # Recipes that choose splits node by node take these losses only, and no weights.
         assert isinstance(self.loss, SquaredLoss | LogisticLoss)
@@ -210,12 +204,7 @@ class BoostingState:
     def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:
         """Return gradient and hessian sums of a public partition; shape (2, n_outputs, n_leaves).
 
-        Parameters
-        ----------
-        partition : Partition
-            Public tree.
-        gradient_limit : float
-            Public clip of a row's gradient.
+        The limit is the public clip of a row's gradient.
         """
         bins, features = self.bins, partition.features
         columns = (
@@ -236,12 +225,8 @@ class BoostingState:
     ) -> NDArray[np.int64]:
         """Return gradient sums of shape (n_outputs, n_features, n_cells), before the first round.
 
-        Parameters
-        ----------
-        cells : ndarray of shape (n_features, 256), uint16
-            Public cell of each bin.
-        gradient_limit : float
-            Public clip of a row's gradient.
+        ``cells`` has the public cell of each bin, ``gradient_limit`` is the public clip of a row's
+        gradient.
         """
         n_features, n_rows = self.bins.shape
         sums = np.zeros((len(self.scores), n_features, n_cells), dtype=np.int64)
@@ -260,10 +245,7 @@ class BoostingState:
     def add(self, values: NDArray[np.int64]) -> None:
         """Add the released leaf values of the last partition to the scores of the round's rows.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_outputs, n_leaves), int64
-            In score units.
+        Values are of shape (n_outputs, n_leaves), in score units.
         """
         if self.uses_all_rows:
             # The next pass over all rows adds them.
@@ -345,16 +327,7 @@ class BoostingState:
     def packed(self, rows: NDArray[np.int32], gradient_limit: float) -> NDArray[np.int64]:
         """Pack the clipped gradients and hessians of some rows, for every output.
 
-        Parameters
-        ----------
-        rows : ndarray of int32
-        gradient_limit : float
-            Public clip of a row's gradient.
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_selected), int64
-            As `Loss.packed_newton`, of scores that are up to date.
+        As `Loss.packed_newton`, of scores that are up to date.
         """
         packed = self.loss.packed_newton(
             self.scores,

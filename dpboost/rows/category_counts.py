@@ -19,14 +19,9 @@ from dpboost.privacy.stability_histogram import Name, NameCounts
 def category_counts(
     source: RowHandle, query: CategoryCountQuery, neighbors: Neighbors, *, units: int
 ) -> Sensitive:
-    """Return the counts of all categories of some columns.
+    """Return the counts of all categories of some columns; a row is worth ``units``.
 
-    Parameters
-    ----------
-    query : CategoryCountQuery
-        Counts by `count_values` or `count_codes`.
-    units : int
-        Units that a row is worth.
+    The query counts by `count_values` or `count_codes`.
     """
     return Sensitive(
         NameCounts(columns=store_of(source).tally(query), units=units),
@@ -38,15 +33,7 @@ def category_counts(
 def count_values(values: Iterable[Hashable]) -> Counter[Name]:
     """Count by type and value: 1, 1.0 and True are equal, and the first one seen would win.
 
-    Parameters
-    ----------
-    values : iterable
-        Private values; None and NaN are missing.
-
-    Returns
-    -------
-    Counter
-        Private; counts of several sites add up.
+    Values and counts are private. None and NaN are missing; counts of several sites add up.
     """
     listed = values.tolist() if isinstance(values, np.ndarray) else values
     try:
@@ -60,17 +47,7 @@ def count_values(values: Iterable[Hashable]) -> Counter[Name]:
 def count_codes(codes: NDArray[np.int64], values: Sequence[Any]) -> Counter[Name]:
     """Count values that are given by their positions in a list, as `count_values` does.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,), int64
-        Private; -1 is missing.
-    values : sequence
-        Private; None and NaN are missing.
-
-    Returns
-    -------
-    Counter
-        Private; without the values of the list that do not occur.
+    A code of -1 is missing, too. Values of the list that do not occur are not counted.
     """
     times = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
     total: Counter[Name] = Counter()

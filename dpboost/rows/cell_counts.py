@@ -37,15 +37,8 @@ HALVINGS = 20
 def magnitude_cells(values: NDArray[np.floating]) -> NDArray[np.intp]:
     """Return the cell of each number; NaN gets the cell number ``N_CELLS``, which no one counts.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,), float64 or float32
-        Any floats, infinities and denormals included. Each cell depends on its own row alone.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), intp
-        Cells in ascending order of the numbers they hold.
+    Numbers are any floats, infinities and denormals included, and each cell depends on its own row
+    alone. Cells are in ascending order of the numbers they hold.
     """
     exponents = np.frexp(values)[1].astype(np.intp, casting="safe")
     exponents[np.isinf(values)] = LARGEST_EXPONENT

@@ -42,12 +42,8 @@ def candidate_scores(
 ) -> NDArray[np.int64]:
     """Return scores of shape (n_nodes, n_candidates).
 
-    Parameters
-    ----------
-    histograms : callable
-        ``histograms(nodes)``: class counts of shape (n_nodes, n_cells, n_classes).
-    nodes : ndarray of shape (n_nodes,), int32
-    caps, scales : ndarray of shape (n_nodes,), float64
+    ``histograms(nodes)`` gives class counts of shape (n_nodes, n_cells, n_classes). Caps and scales
+    are those of each node.
     """
     scores = np.empty((len(nodes), candidates.n_candidates), dtype=np.int64)
     cells, positions = candidates.cell_offsets, candidates.candidate_offsets

@@ -108,11 +108,7 @@ class NodeStatistics:
     def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
         """Send the rows of node ``k`` on to nodes ``2 k`` and ``2 k + 1`` of the next level.
 
-        Parameters
-        ----------
-        feature : ndarray of shape (n_nodes,), int32
-        split_bin : ndarray of shape (n_nodes,), uint8
-            Released splits, one a node.
+        Splits are released, one a node.
         """
         self._row_store.apply("split", feature=feature, split_bin=split_bin)
         self._n_nodes *= 2

@@ -34,16 +34,10 @@ class LevelHistograms:
     def of(self, n_nodes: int, build: Callable[[int, int], NDArray[np.int64]]) -> NDArray[np.int64]:
         """Return the histograms of a level, of shape (2, n_nodes, n_cells).
 
-        Below the root only left children are built from rows; their siblings are the parents
-        minus them. Always the left child, never the smaller one: no choice depends on a size.
-
-        Parameters
-        ----------
-        n_nodes : int
-            Nodes of the level. Siblings are subtracted from the level right above alone.
-        build : callable
-            ``build(n_asked, step)`` adds up the rows of every ``step``-th node of the level, and
-            returns an int64 array of shape (2, n_asked, n_cells).
+        Below the root only left children are built from rows; their siblings are the parents, of
+        the level right above, minus them. Always the left child, never the smaller one: no choice
+        depends on a size. ``build(n_asked, step)`` adds up the rows of every ``step``-th node of
+        the level, and returns an int64 array of shape (2, n_asked, n_cells).
         """
         parents = self._built
         if parents is None or 2 * parents.shape[1] != n_nodes:

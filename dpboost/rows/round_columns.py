@@ -50,14 +50,7 @@ class RoundColumns:
     def take(self, index: int) -> BinnedRows:
         """Return the bins of the rows of one round, which count from 0 in their order.
 
-        Parameters
-        ----------
-        index : int
-            Rounds are best asked for one after the other.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_rows_of_round), uint8, or SparseBins
+        They are best asked for round by round. The shape is (n_features, n_rows_of_round).
         """
         starts = self._starts
         if isinstance(self._bins, SparseBins):

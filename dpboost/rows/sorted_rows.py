@@ -107,10 +107,7 @@ class SortedRows:
     def check_branches(self, parts: Sequence[tuple[tuple[str, ...], NDArray[np.int32]]]) -> None:
         """Raise unless the nodes of each part lie below the end of its branch.
 
-        Parameters
-        ----------
-        parts : sequence of (branch, nodes)
-            A branch is a path of children from the root.
+        A branch is a path of children from the root.
         """
         nodes = np.concatenate([own for _, own in parts])
         self._check_disjoint(nodes)

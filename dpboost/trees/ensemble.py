@@ -95,12 +95,9 @@ class Ensemble:
     def link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn raw scores into values, means or probabilities, in place.
 
-        Several quantiles of a row are sorted: they may cross as scores, and sorted ones are never
-        further from the quantiles (Chernozhukov, Fernandez-Val and Galichon 2010).
-
-        Parameters
-        ----------
-        raw : ndarray of shape (n_rows,) or (n_rows, n_outputs), contiguous
+        They are contiguous, of shape (n_rows,) or (n_rows, n_outputs). Several quantiles of a row
+        are sorted: they may cross as scores, and sorted ones are never further from the quantiles
+        (Chernozhukov, Fernandez-Val and Galichon 2010).
         """
         name = self.objective.split(" ")[0]
         if name in ("binary", "cross_entropy", "multiclassova"):

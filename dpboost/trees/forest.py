@@ -34,10 +34,7 @@ class Forest:
     def of(cls, *outputs: Sequence[Tree]) -> Forest:
         """Return the forest of released trees, without the time of appending each of them.
 
-        Parameters
-        ----------
-        *outputs : sequence of Tree
-            The trees of each output, on the nodes of the first one's.
+        The trees of every output are on the nodes of the first one's.
         """
         forest, trees = cls(), outputs[0]
         forest.n_trees = len(trees)

@@ -73,15 +73,7 @@ class PartitionGrid:
     def random(
         self, features: NDArray[np.int32], depth: int, public: np.random.Generator
     ) -> Partition:
-        """Grow a random partition of some features.
-
-        Parameters
-        ----------
-        features : ndarray of shape (k,), int32
-            At most three different features.
-        depth : int
-            Levels of splits.
-        """
+        """Grow a random partition of at most three different features, with ``depth`` levels."""
         words = public.integers(
             0, 2**64, size=WORDS_PER_NODE * 2**depth, dtype=np.uint64, endpoint=False
         )

@@ -35,12 +35,8 @@ class Candidates:
     def of(cls, binner: Binner, *, multiway: bool = False, thresholds: bool = True) -> Candidates:
         """Lay out the splits over the bins of ``binner``.
 
-        Parameters
-        ----------
-        multiway : bool
-            Whether nominal features split into all their categories.
-        thresholds : bool
-            Whether numeric features split by thresholds rather than into all their bins.
+        With ``multiway`` nominal features split into all their categories. Numeric ones split by
+        thresholds, or without ``thresholds`` into all their bins.
         """
         nominal = MULTIWAY if multiway else CATEGORY
         numeric = THRESHOLD if thresholds else MULTIWAY

@@ -23,12 +23,9 @@ def table_tree(
 ) -> Tree:
     """Return a tree with a leaf for each stretch of equal values.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_bins_first + 1,) or (n_bins_first + 1, n_bins_second + 1), int64
-        Missing bins come last.
-    shares : sequence of ndarray of shape (n_bins + 1,)
-        Of the rows, for the weights of the leaves.
+    Values are of shape (n_bins_first + 1,) or (n_bins_first + 1, n_bins_second + 1), missing bins
+    last. The weights of the leaves are by shares of the rows in the bins of each feature, of shape
+    (n_bins + 1,).
     """
     writer = _Writer()
     if len(features) == 1:

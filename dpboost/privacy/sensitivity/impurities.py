@@ -49,13 +49,7 @@ class Impurity(IntEnum):
 
 
 def cap(impurity: Impurity, n_rows: int) -> float:
-    """Return the clip of an impurity for a public number of rows; infinite where none is needed.
-
-    Parameters
-    ----------
-    n_rows : int
-        The public ``N``.
-    """
+    """Return the clip of an impurity for a public number of rows; infinite where none is needed."""
     rows = check_integer("n_rows", "cap", n_rows, low=LEAST_ROWS, high=MOST_ROWS)
     if impurity is Impurity.ENTROPY:
         return math.log2(rows + 1)

@@ -123,14 +123,7 @@ def large_nodes(
 ) -> NDArray[np.bool_]:
     """Return which nodes may be split: the paper's test w >= target_error / M, on released sizes.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_nodes,), float64
-        Released.
-    root : float
-        Released size of the root.
-    least_part : float
-        Least part of the root that a node to be split must have.
+    ``least_part`` is the least part of the root that such a node must have.
     """
     return sizes >= max(1.0, least_part * max(float(root), 1.0))
 
