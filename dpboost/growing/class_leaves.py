@@ -23,14 +23,10 @@ _LEAST_PROBABILITY = 1e-6
 def release_leaf_counts(
     rows: ClassStatistics, leaves: NDArray[np.int32], *, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
-    """Release the class counts of all leaves.
+    """Release the class counts of all leaves: rows, or rows of the largest weight.
 
-    Returns
-    -------
-    counts : ndarray of shape (n_leaves, n_classes), float64
-        Noisy, not cut at zero; rows, or rows of the largest weight.
-    noise_stddev : float
-        Standard deviation of their noise.
+    Returns noisy counts, not cut at zero, of shape (n_leaves, n_classes), and the standard
+    deviation of their noise.
 
     Privacy
     -------

@@ -80,12 +80,6 @@ class Growth(Protocol):
     ) -> Grown:
         """Release all trees within the budget.
 
-        Parameters
-        ----------
-        rows : RowHandle
-            Of rows that `bin` has put into bins.
-        loss : Loss
-            With its start value.
-        callback : RoundCallback, optional
-            May set the learning rate of a round, and may end training.
+        `bin` has put the rows into bins, and the loss has its start value. The callback may set the
+        learning rate of a round, and may end training.
         """

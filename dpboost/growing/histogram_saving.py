@@ -271,19 +271,9 @@ def _release(
     """Release something of every node with a budget of its own, all in one exchange.
 
     Siblings that have always done the same, and do so now, are one release in the scope of their
-    parent. A node that goes on by itself has a scope of its own from then on.
-
-    Parameters
-    ----------
-    asked : sequence of (Node, PrivacyCost, int)
-        Node, budget, and a number in which releases must agree that are made together.
-    question_of : callable
-        ``question_of(nodes, branch)``
-
-    Returns
-    -------
-    list of ndarray
-        By node.
+    parent. A node that goes on by itself has a scope of its own from then on. With each node come
+    its budget, and a number in which releases must agree that are made together.
+    ``question_of(nodes, branch)`` asks.
     """
     groups: dict[tuple, list[int]] = {}
     for position, (node, budget, kind) in enumerate(asked):

@@ -24,12 +24,8 @@ def release_label_sums(
 ) -> tuple[NDArray[np.float64], float]:
     """Release sums of labels and of weights of all leaves.
 
-    Returns
-    -------
-    sums : ndarray of shape (n_leaves, 2), float64
-        Of scaled labels, and rows (or rows of the largest weight); noisy.
-    noise_stddev : float
-        Standard deviation of the noise of a sum of labels.
+    Returns noisy sums of shape (n_leaves, 2), of scaled labels and of rows (or rows of the largest
+    weight), and the standard deviation of the noise of a sum of labels.
 
     Privacy
     -------

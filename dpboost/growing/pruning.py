@@ -21,19 +21,10 @@ _TOLERANCE = 0.1
 def prune(tree: GrownTree) -> GrownTree:
     """Cut subtrees that a leaf is estimated to do as well as.
 
-    Algorithm 3 of Friedman and Schuster (KDD 2010): released sizes are made to agree from the
-    root down, leaf counts are made to agree with them and added up, and subtrees are replaced by
-    leaves from the bottom up where that does not raise the pessimistic estimate of the errors.
-
-    Parameters
-    ----------
-    tree : GrownTree
-        With released sizes of all nodes.
-
-    Returns
-    -------
-    GrownTree
-        Its counts and sizes are those that agree.
+    Algorithm 3 of Friedman and Schuster (KDD 2010): released sizes, which all nodes have, are made
+    to agree from the root down, leaf counts are made to agree with them and added up, and subtrees
+    are replaced by leaves from the bottom up where that does not raise the pessimistic estimate of
+    the errors. Counts and sizes of the result are those that agree.
 
     Notes
     -----
@@ -60,13 +51,9 @@ def prune(tree: GrownTree) -> GrownTree:
 def stop_at_pure_nodes(tree: GrownTree) -> GrownTree:
     """Cut a tree without noise at its nodes of one class.
 
-    Growth by choices sees no class counts, and goes on below a node of one class. Without noise
-    the counts of the leaves show which nodes those are.
-
-    Returns
-    -------
-    GrownTree
-        The same one where its counts have noise: there a node of one class is not known.
+    Growth by choices sees no class counts, and goes on below a node of one class. Without noise the
+    counts of the leaves show which nodes those are; with noise no node is known to be one, and the
+    tree stays the same.
     """
     if tree.noise_stddev > 0:
         return tree
@@ -105,12 +92,7 @@ def pessimistic_errors(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return upper limits of the errors that nodes would make as leaves.
 
     The number of errors is taken for a draw from a binomial distribution, whose rate is taken at
-    its upper confidence limit (Quinlan, *C4.5*, 1993, chapter 4).
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_nodes, n_classes), float64
-        Not negative.
+    its upper confidence limit (Quinlan, *C4.5*, 1993, chapter 4). Counts are not negative.
     """
     total = counts.sum(axis=1)
     errors = total - counts.max(axis=1)

@@ -47,11 +47,8 @@ class ShapePart:
     def left_over(self) -> dict[int, NDArray[np.float64]]:
         """Return what the projection has left over along each feature with a direction.
 
-        Returns
-        -------
-        dict of int to ndarray of shape (n_bins + 1,)
-            The mean at each bin of the feature. If both have a direction, the two lines whose
-            sum is nearest to what is left over, so that nothing of it is handed on twice.
+        It is the mean at each bin of the feature. If both have a direction, it is the two lines
+        whose sum is nearest to what is left over, so that nothing of it is handed on twice.
         """
         left = self.aim - self.found
         if left.ndim == 1:

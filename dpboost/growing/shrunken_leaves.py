@@ -206,16 +206,8 @@ def value_gains(values: NDArray[np.floating], noise_stddev: float) -> NDArray[np
     equal part of the rows. Let ``m_l`` and ``m_r`` be the means of the ``k`` leaves below the two
     children of a split on level ``j``. It shows ``2**-(j + 2) ((m_l - m_r)**2 - 2 s**2 / k)``, a
     gain for each row of the table, where ``s`` is the standard deviation of the noise of one value.
-
-    Parameters
-    ----------
-    values : ndarray of shape (2**depth,)
-        Released values of the leaves from left to right.
-
-    Returns
-    -------
-    ndarray of shape (2**depth - 1,)
-        Level by level; negative where noise shows less than its mean.
+    Values are those of the leaves from left to right; gains are level by level, negative where
+    noise shows less than its mean.
 
     Privacy
     -------

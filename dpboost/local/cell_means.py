@@ -49,18 +49,14 @@ def shrunk_means(tree: Tree, estimates: Estimates, prior: NDArray[np.float64]) -
     r"""Return mean labels of shape (n_leaves, n_outputs), from the root downwards.
 
     The mean of a node is its own noisy mean :math:`\hat m`, of known variance :math:`v`, pulled
-    towards the mean :math:`m` of its parent: :math:`m + \tau^2 / (\tau^2 + v) (\hat m - m)`. The
-    spread :math:`\tau^2` of the nodes of a level around their parents is found from the reports by
-    moments, each node with the precision that it has. A count below its own noise is taken for
-    that noise.
+    towards the mean :math:`m` of its parent: :math:`m + \tau^2 / (\tau^2 + v) (\hat m - m)`. Above
+    the root is ``prior``, the middle of the scale of each output, which a tree without reports
+    predicts. The spread :math:`\tau^2` of the nodes of a level around their parents is found from
+    the reports by moments, each node with the precision that it has. A count below its own noise is
+    taken for that noise.
 
-    Deviation: the paper divides the noisy sum of a leaf by its noisy count (equation 5), which
-    has no finite variance; ``estimate="paper"`` is that (`noisy_ratios`).
-
-    Parameters
-    ----------
-    prior : ndarray of shape (n_outputs,)
-        What a tree without reports predicts: the middle of the scale.
+    Deviation: the paper divides the noisy sum of a leaf by its noisy count (equation 5), which has
+    no finite variance; ``estimate="paper"`` is that (`noisy_ratios`).
 
     Privacy
     -------

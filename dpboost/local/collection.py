@@ -104,17 +104,8 @@ class ReportPlan:
     def encode(self, X: Any, y: Any, entropy: Entropy | None = None) -> NDArray[np.uint8]:
         """Return one report for each record; shape (n_records, report_bytes).
 
-        Parameters
-        ----------
-        X : table of shape (n_records, n_features)
-        y : array-like of shape (n_records,)
-        entropy : Entropy, optional
-            Of the operating system by default.
-
-        Raises
-        ------
-        InvalidParameterError
-            For bad input, before anything is drawn.
+        Bad input is refused before anything is drawn. The entropy is that of the operating system
+        by default.
 
         Privacy
         -------

@@ -81,17 +81,10 @@ def choose_size(
     n_levels: int | None,
     owner: str,
 ) -> Size:
-    """Return the size with the least predicted error; what is given is kept.
+    """Return the size with the least predicted error; what the user has set is kept.
 
-    Parameters
-    ----------
-    bins : ndarray of shape (n_features, n_public), uint8
-        Public rows.
-    targets : ndarray of shape (n_public, n_outputs)
-        Their labels.
-    rule : {"max_edge", "variance"}
-    max_depth, min_samples_leaf, n_levels : int or None
-        What the user has set.
+    Bins of the public rows are of shape (n_features, n_public), their labels of shape (n_public,
+    n_outputs).
 
     Privacy
     -------

@@ -22,12 +22,9 @@ def find_randomizer(
 ) -> Randomizer:
     """Return the local mechanism of that name.
 
-    Parameters
-    ----------
-    mechanism : {"signed_cell", "unary", "response", "paper"}
-        ``unary`` and ``response`` report pairs of cell and label level by optimized unary encoding
-        or generalized randomized response; ``signed_cell`` takes the one with the lower variance;
-        ``paper`` is that of the LPDT paper.
+    ``unary`` and ``response`` report pairs of cell and label level by optimized unary encoding or
+    generalized randomized response; ``signed_cell`` takes the one with the lower variance;
+    ``paper`` is that of the LPDT paper.
     """
     check_choice("mechanism", owner, mechanism, MECHANISMS)
     budget = check_epsilon(owner, epsilon)

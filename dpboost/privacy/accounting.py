@@ -462,20 +462,13 @@ class GroupAccountant(DerivedAccountant):
 
 
 def for_group(inner: Accountant, rows: int) -> Accountant:
-    r"""Account for all rows of a group at once.
-
-    Parameters
-    ----------
-    inner : Accountant
-        Accounts for one row.
-    rows : int
-        Maximum rows of a group, at least 1.
+    r"""Account for all rows of a group of at most so many at once, by an accountant of one row.
 
     Notes
     -----
     A guarantee for one row implies one for :math:`k` rows, with :math:`k` times its epsilon,
-    :math:`k^2` times its rho (Bun and Steinke, TCC 2016, Proposition 1.9) or :math:`k` times its
-    mu (Dong, Roth, Su, JRSS B 2022, Theorem 5). The Gaussian lattice condition counts entries that
+    :math:`k^2` times its rho (Bun and Steinke, TCC 2016, Proposition 1.9) or :math:`k` times its mu
+    (Dong, Roth, Su, JRSS B 2022, Theorem 5). The Gaussian lattice condition counts entries that
     differ, which are at most :math:`k` times as many.
     """
     if rows == 1:
@@ -487,15 +480,7 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
 def for_part(inner: Accountant, share: Fraction, fits: int, delta: Fraction) -> Accountant:
     """Account for a fit that uses a fraction of a budget together with similar fits.
 
-    Parameters
-    ----------
-    inner : Accountant
-        Accountant of all of them together.
-    share : Fraction
-        Fraction of the capacity, in (0, 1].
-    fits : int
-        Total number of such fits.
-    delta : Fraction
-        Delta of all of them together.
+    ``share`` is its fraction of the capacity, in (0, 1]. The accountant and delta are those of all
+    ``fits`` together.
     """
     return GroupAccountant(inner=inner, factor=1 / share, coordinates=fits, fits=fits, delta=delta)

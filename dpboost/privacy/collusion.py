@@ -118,18 +118,9 @@ def _log_of_sum(logarithms: NDArray[np.float64]) -> float:
 def epsilon_against(ledger: Ledger, *, n_parties: int, colluding: int, honest: int) -> float:
     """Return the epsilon of all releases against parties that know their shares.
 
-    Parameters
-    ----------
-    ledger : Ledger
-        The ledger of the fit, or of a party.
-    n_parties, colluding, honest : int
-        As in :func:`effective_epsilon`.
-
-    Returns
-    -------
-    float
-        What is asked for in the ledger where ``colluding`` parties leave all of the noise. Else an
-        upper bound, by the scopes of the ledger; infinite where there is none.
+    It is what is asked for in the ledger, that of the fit or of a party, where ``colluding``
+    parties leave all of the noise. Else it is an upper bound, by the scopes of the ledger; infinite
+    where there is none. The numbers are as in `effective_epsilon`.
     """
     if n_parties - colluding >= honest:
         return float(ledger.epsilon)

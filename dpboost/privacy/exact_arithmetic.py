@@ -125,25 +125,12 @@ def as_budget(name: str, owner: str, value: Any) -> Epsilon:
 
 
 def ratio_down(value: Fraction) -> tuple[int, int]:
-    """Return the largest ratio of two 32-bit integers that is at most ``value``.
+    """Return the largest ratio of two 32-bit integers that is at most ``value``, or raise.
 
     The walk is the continued fraction of ``value``: its convergents lie below and above in turn,
     and the last one that fits together with the last intermediate fraction that fits enclose it.
-
-    Parameters
-    ----------
-    value : Fraction
-        The exact factor of an exponent: rounding it down only adds noise.
-
-    Returns
-    -------
-    numerator, denominator : int
-        Both in ``[1, 2**32 - 1]``.
-
-    Raises
-    ------
-    InvalidParameterError
-        When ``value`` is below every positive ratio of this width.
+    Both integers are in ``[1, 2**32 - 1]``. The value is the exact factor of an exponent: rounding
+    it down only adds noise.
     """
     # By integers: fractions would be brought to lowest terms at every step.
     numerator, denominator = value.numerator, value.denominator
@@ -271,20 +258,10 @@ class TreeBudget:
 def split_tree(total: PrivacyCost, depth: int, leaf_share: Fraction = LEAF_SHARE) -> TreeBudget:
     """Split a tree's budget: a share for the leaves, the rest equally over the levels.
 
-    A row is in one node of each level and in one leaf, so levels and leaves add up while the
-    nodes of a level do not (Li et al., AAAI 2020, Algorithm 1, with one half for the leaves).
-
-    Parameters
-    ----------
-    depth : int
-        Levels of splits; a tree of depth 0 gives everything to its leaf.
-    leaf_share : Fraction, default=1/2
-        The share of the leaves, in (0, 1); 1 where splits cost nothing.
-
-    Returns
-    -------
-    TreeBudget
-        Its parts add up to ``total``.
+    A row is in one node of each level and in one leaf, so levels and leaves add up while the nodes
+    of a level do not (Li et al., AAAI 2020, Algorithm 1, with one half for the leaves). A tree of
+    depth 0 gives everything to its leaf; the share of the leaves is 1 where splits cost nothing.
+    The parts add up to ``total``.
     """
     levels = check_integer("depth", "split_tree", depth, low=0)
     share = Fraction(leaf_share)

@@ -289,14 +289,9 @@ class Ledger:
     def beside(self, division: str, part: str, most: Fraction = ONE) -> Iterator[None]:
         """Enter a sibling scope of other rows temporarily.
 
-        Parameters
-        ----------
-        division : str
-            Name of a parallel scope of the whole fit.
-        part : str
-            One of its children, with rows that no open scope uses.
-        most : Fraction, default=1
-            Maximum fraction of the whole budget for its total. It is passed each time.
+        It is a child of a parallel scope of the whole fit, ``division``, with rows that no open
+        scope uses. ``most`` is the maximum fraction of the whole budget for its total, and is
+        passed each time.
         """
         self._check_usable()
         inner, self._scope = self._scope, self._root
@@ -421,19 +416,8 @@ class Ledger:
     def release_together(self, releases: Sequence[Release]) -> list[NDArray[Any]]:
         """Record releases of values that are sums over parties, then fetch all outcomes together.
 
-        Parameters
-        ----------
-        releases : sequence of Release
-            All with one holder.
-
-        Returns
-        -------
-        list of ndarray
-            As `release` returns them.
-
-        Raises
-        ------
-        As `release`. What was recorded before the error stays recorded; nothing was drawn.
+        All have one holder. Errors are those of `release`: what was recorded before stays recorded,
+        and nothing was drawn.
 
         Privacy
         -------

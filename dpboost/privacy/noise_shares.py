@@ -176,28 +176,17 @@ def share_sigma(sigma: int, l2: int, honest: int, size: int) -> int:
     r"""Return the standard deviation of a share of discrete Gaussian noise, in units.
 
     The sum of :math:`m` discrete Gaussians of variance :math:`s^2` is not quite one of variance
-    :math:`m s^2`: the log-ratio of the two laws is at most :math:`\tau = 10 \sum_{k=1}^{m-1}
-    e^{-2 \pi^2 s^2 k / (k + 1)}` on every coordinate, and the sum is
-    :math:`\tfrac12 \left( \Delta^2 / (m s^2) + \tau d / 2 \right)`-zCDP for a vector of :math:`d`
-    coordinates (Kairouz, Liu, Steinke, The Distributed Discrete Gaussian Mechanism, ICML 2021,
-    Theorem 1).
+    :math:`m s^2`: the log-ratio of the two laws is at most :math:`\tau = 10 \sum_{k=1}^{m-1} e^{-2
+    \pi^2 s^2 k / (k + 1)}` on every coordinate, and the sum is :math:`\tfrac12 \left( \Delta^2 / (m
+    s^2) + \tau d / 2 \right)`-zCDP for a vector of :math:`d` coordinates (Kairouz, Liu, Steinke,
+    The Distributed Discrete Gaussian Mechanism, ICML 2021, Theorem 1).
 
-    Parameters
-    ----------
-    sigma : int
-        Standard deviation that is charged for.
-    honest : int
-        Shares that carry the noise, at least 2.
-    size : int
-        Coordinates.
-
-    Returns
-    -------
-    int
-        The least s with :math:`\Delta^2 / (m s^2) + \tau d / 2 \le \Delta^2 / \sigma^2` and with
-        :math:`10 / (8 m s^2) + 2 \tau \le 10 / (8 \sigma^2)`. By the first the charge in zCDP is
-        that of one discrete Gaussian; by the second so is the slack of Gaussian accounting, which
-        asks how far the law of a coordinate is from a rounded Gaussian on either side.
+    Where ``sigma`` is charged for, :math:`m \ge 2` shares of ``honest`` parties carry the noise of
+    a vector of ``size`` coordinates. The result is the least s with :math:`\Delta^2 / (m s^2) +
+    \tau d / 2 \le \Delta^2 / \sigma^2` and with :math:`10 / (8 m s^2) + 2 \tau \le 10 / (8
+    \sigma^2)`. By the first the charge in zCDP is that of one discrete Gaussian; by the second so
+    is the slack of Gaussian accounting, which asks how far the law of a coordinate is from a
+    rounded Gaussian on either side.
     """
     s = max(1, root_up(Fraction(sigma**2, honest)))
     while not _covered(s, sigma, l2, honest, size):

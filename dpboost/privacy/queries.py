@@ -293,17 +293,9 @@ class Sensitive:
     ) -> Sensitive:
         """Compute with the value on the private side.
 
-        Parameters
-        ----------
-        function : callable
-            From the hidden array to an int64 array. It must not store or reveal anything.
-        bounds : tuple of Sensitivity
-            Sensitivities of the result, which the caller proves.
-
-        Returns
-        -------
-        Sensitive
-            The result in the same unit, hidden like this value.
+        The function maps the hidden array to an int64 array, and must not store or reveal anything.
+        The caller proves ``bounds``, the sensitivities of the result, which is in the same unit and
+        hidden like this value.
         """
         if not isinstance(self._value, np.ndarray):
             raise InvalidParameterError("Scores in runs and counts of names are released only.")

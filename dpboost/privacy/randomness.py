@@ -84,12 +84,7 @@ class RowCoins(_Secret):
     def words(self, first_row: int, n_rows: int) -> NDArray[np.uint64]:
         """Return the word of each of consecutive rows, uniform in 0..2**64-1.
 
-        Parameters
-        ----------
-        first_row : int
-            In 0..2**63.
-        n_rows : int
-            May be zero; the last row is below 2**63.
+        There may be none; the last row is below 2**63.
         """
         first_row, n_rows = _check_rows(first_row, n_rows)
         words = np.empty(n_rows, dtype="<u8")
@@ -237,20 +232,11 @@ def _check_rows(first_row: int, n_rows: int) -> tuple[int, int]:
 
 
 def block_thresholds(probabilities: Sequence[Fraction]) -> NDArray[np.uint64]:
-    """Cumulative probabilities in units of 2**-64, rounded down.
+    """Return ascending cumulative probabilities in units of 2**-64, rounded down.
 
     A sum of 1 is 2**64 units, which no word reaches and 64 bits do not hold: it is left out, so
     that all words beyond the last threshold fall into the block that completes the sum.
-
-    Parameters
-    ----------
-    probabilities : sequence of Fraction
-        Not negative, with a sum of at most 1.
-
-    Returns
-    -------
-    ndarray of shape (n_thresholds,), uint64
-        Ascending; as many as there are probabilities, less those at which the sum is 1.
+    Probabilities are not negative, with a sum of at most 1.
     """
     must = "fractions that are not negative and sum to at most 1"
     thresholds = []

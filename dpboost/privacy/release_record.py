@@ -75,19 +75,7 @@ _Sizes = dict[_Line, tuple[int, int]]
 def release_record(ledger: Ledger) -> dict[str, Any]:
     """Return all that a ledger has recorded, and how it adds up, as plain data.
 
-    Parameters
-    ----------
-    ledger : Ledger
-        It is only read.
-
-    Returns
-    -------
-    dict
-        Strings, numbers, None, lists and dicts; fractions and infinity are strings.
-
-    Notes
-    -----
-    Proof that charges add up so: docs/proofs/composition.md.
+    Fractions and infinity are strings. Proof that charges add up so: docs/proofs/composition.md.
 
     Privacy
     -------

@@ -157,12 +157,8 @@ class ClassStatistics(TreeStatistics):
     ) -> Sensitive:
         """Return rows of each class in every cell; shape (n_nodes, n_cells, n_classes).
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_nodes,), int32
-        offered : ndarray of shape (n_nodes, n_features), bool, optional
-            Cells of other features hold zero, whatever the rows are. Every node must offer as
-            many features. All of them by default.
+        Cells of features that are not offered hold zero, whatever the rows are. Every node must
+        offer as many features; all of them by default.
         """
         return self.ask(self._histograms(nodes, offered))
 
@@ -187,13 +183,8 @@ class ClassStatistics(TreeStatistics):
     ) -> Sensitive:
         """Return scores of shape (n_nodes, n_candidates).
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_nodes,), int32
-        row_limits : ndarray of shape (n_nodes,), int64
-            The public number of rows by which each node's impurity is clipped.
-        offered : ndarray of shape (n_nodes, n_features), bool, optional
-            Candidates of other features get one public score below all others.
+        ``row_limits`` are the public numbers of rows by which each node's impurity is clipped.
+        Candidates of features that are not offered get one public score below all others.
         """
         caps, scales = self._clips(measure, row_limits)
         scores = candidate_scores(
@@ -220,14 +211,8 @@ class ClassStatistics(TreeStatistics):
     ) -> Sensitive:
         """Return the gain of each node's choice: its impurity less that of the branches.
 
-        Parameters
-        ----------
-        scores : Sensitive
-            What ``scores`` returned for these nodes, measure and limits.
-        chosen : ndarray of shape (n_nodes,), int32
-            Released choices among offered candidates.
-        nodes, measure, row_limits
-            As in ``scores``.
+        ``scores`` are what `scores` returned for these nodes, measure and limits; the choices are
+        released, among offered candidates.
         """
         totals = self._exact(self._totals(nodes))
         own = node_scores(totals, measure, *self._clips(measure, row_limits))

@@ -65,12 +65,7 @@ class RowExtras:
     ) -> NDArray[np.int32] | None:
         """Return each row's weight in units of 2^-16 of the largest one; None for equal weights.
 
-        Parameters
-        ----------
-        classes : ndarray of shape (n_rows,), int64
-            Position of each row's class.
-        targets : ndarray of shape (n_rows,), int64
-            Each row's clipped label on the grid of the loss.
+        Classes are positions, targets the clipped labels on the grid of the loss.
 
         Privacy
         -------

@@ -48,19 +48,11 @@ class Ensemble:
         return len(self.start)
 
     def predict_raw(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
-        """Raw scores of every row: the start value plus one leaf of each tree.
+        """Return raw scores of every row: the start value plus one leaf of each tree.
 
-        Parameters
-        ----------
-        table : Table
-            Rows with the training columns.
-        n_threads : int
-            Threads of the kernels; the result does not depend on it.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), or (n_rows, n_outputs) for several outputs; float64
-            Exactly what LightGBM predicts from the model text with ``raw_score=True``.
+        The table has the training columns. Scores are exactly what LightGBM predicts from the model
+        text with ``raw_score=True``, of shape (n_rows,), or (n_rows, n_outputs) for several
+        outputs; they do not depend on the number of threads.
         """
         bins = self.binner.transform(table, n_threads)
         n_rows = bins.shape[1]

@@ -62,14 +62,9 @@ class GradientGain:
     ) -> NDArray[np.int64]:
         """Return scores of shape (n_nodes, n_candidates) from integer histograms.
 
-        Parameters
-        ----------
-        sums, counts : ndarray of shape (n_nodes, n_cells), int64
-            Gradient sums on the gradient grid, and row counts.
-        layout : Layout
-            Where the cells and candidates of each feature lie.
-        workspace : Workspace, optional
-            Where the scores are written.
+        Gradient sums, on the gradient grid, and row counts are of shape (n_nodes, n_cells). The
+        layout says where the cells and candidates of each feature lie; scores are written into the
+        workspace.
         """
         scores = (workspace or Workspace()).empty((len(sums), layout.n_candidates))
         gain.gradient_gain(

@@ -15,19 +15,8 @@ def leaf_boxes(
 ) -> dict[int, NDArray[np.bool_]]:
     """Return which bins of each feature of a tree reach each leaf.
 
-    A leaf is a box: the rows whose bin of every feature is among its own.
-
-    Parameters
-    ----------
-    feature, left_bins, left, right
-        As in `dpboost.trees.tree.Tree`.
-    n_bins : ndarray of shape (n_features,), int32
-        Value bins of each feature; the missing bin comes after them.
-
-    Returns
-    -------
-    dict of int to ndarray of shape (n_leaves, n_bins + 1), bool
-        By feature, for the features that the tree splits.
+    A leaf is a box: the rows whose bin of every feature is among its own. Boxes are by feature, for
+    the features that the tree splits, of shape (n_leaves, n_bins + 1); the missing bin comes last.
 
     Privacy
     -------

@@ -118,12 +118,7 @@ def threshold_sets(
 ) -> NDArray[np.uint64]:
     """Return the bins that go left, as ``Tree.left_bins``, for thresholds and single categories.
 
-    Parameters
-    ----------
-    split_bin : ndarray of shape (n_nodes,), uint8
-        Last bin that goes left, or the one category that does.
-    is_categorical : ndarray of shape (n_nodes,), bool
-        Whether a node's feature is categorical.
+    ``split_bin`` is the last bin of a node that goes left, or the one category that does.
     """
     return _split_sets()[is_categorical.view(np.uint8), split_bin]
 
@@ -140,11 +135,8 @@ def _split_sets() -> NDArray[np.uint64]:
 def complete_children(depth: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the children of the nodes of a complete tree, level by level.
 
-    Returns
-    -------
-    left, right : ndarray of shape (2**depth - 1,), int32
-        As in `Tree`, for all trees of this depth: they cannot be written to. Leaf ``k`` hangs
-        left where ``k`` is even, below node ``k // 2`` of the last level.
+    They are left and right children as in `Tree`, for all trees of this depth: they cannot be
+    written to. Leaf ``k`` hangs left where ``k`` is even, below node ``k // 2`` of the last level.
     """
     n_nodes = 2**depth - 1
     child = np.arange(1, 2 * n_nodes + 1, dtype=np.int32)

@@ -17,20 +17,9 @@ def least_of_parts(
     """Return the rule for the least epsilon for which every release can be drawn exactly.
 
     The samplers take 32-bit rationals, a score has 2^10 units and two, and a tenth of the budget
-    may go elsewhere. A row with a weight counts up to 2^16 units.
-
-    Parameters
-    ----------
-    parts : callable
-        ``parts(given, n_features)``: into how many parts the smallest release divides the budget
-        at most, in units of a split score.
-    histograms : bool, default=True
-        Whether counts of all features may be released from one such part.
-
-    Returns
-    -------
-    callable
-        ``least_epsilon(given, terms)``
+    may go elsewhere. A row with a weight counts up to 2^16 units. ``parts(given, n_features)`` says
+    into how many parts the smallest release divides the budget at most, in units of a split score;
+    ``histograms``, whether counts of all features may be released from one such part.
     """
 
     def least_epsilon(given: Given, terms: Terms) -> float:
