@@ -199,9 +199,7 @@ class FeatureQueue:
             return drawn.astype(np.int32)
         taken: list[int] = []
         while len(taken) < k:
-            if not self._waiting:
-                self._waiting = self._refill()
-            feature = self._waiting.pop()
+            feature = self._next()
             if feature not in taken:
                 taken.append(feature)
         return np.array(taken, dtype=np.int32)
@@ -258,12 +256,8 @@ class FeatureQueue:
 
     def _take_constrained(self, k: int, allowed: NDArray[np.integer]) -> NDArray[np.int32]:
         """Take a feature and then others from a group that it is in."""
-        if self._chosen_by_weight:
-            first = int(self._some_of(allowed, 1)[0])
-        else:
-            if not self._waiting:
-                self._waiting = self._refill()
-            first = self._waiting.pop()
+        by_weight = self._chosen_by_weight
+        first = int(self._some_of(allowed, 1)[0]) if by_weight else self._next()
         own = np.flatnonzero([first in group for group in self._groups or ()])
         group = allowed
         if self._groups is not None:
@@ -276,7 +270,7 @@ class FeatureQueue:
         n_more = min(k - 1, len(rest))
         if not n_more:
             return np.array([first], dtype=np.int32)
-        if self._chosen_by_weight:
+        if by_weight:
             return np.concatenate(([first], self._some_of(rest, n_more))).astype(np.int32)
         if self._groups is None:
             return self._with_next(first, rest, n_more)
@@ -288,15 +282,19 @@ class FeatureQueue:
         """Add the next features of the list that are among the rest; the others keep their turn."""
         taken, passed = [first], []
         while len(taken) <= n_more:
-            if not self._waiting:
-                self._waiting = self._refill()
-            feature = self._waiting.pop()
+            feature = self._next()
             if feature in rest and feature not in taken:
                 taken.append(feature)
             elif feature not in taken:
                 passed.append(feature)
         self._waiting += passed[::-1]
         return np.array(taken, dtype=np.int32)
+
+    def _next(self) -> int:
+        """Return the next feature of the list."""
+        if not self._waiting:
+            self._waiting = self._refill()
+        return self._waiting.pop()
 
     def _refill(self) -> list[int]:
         allowed, first = self._allowed, self.to_begin_with

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import predict
 from dpboost._utils.json_text import parse_json
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.data.binner import Binner
@@ -33,6 +32,7 @@ from dpboost.local.public_rows import PublicRows, public_bins, public_labels, re
 from dpboost.local.public_tree import RULES, grow_public, public_tree
 from dpboost.local.registry import MECHANISMS
 from dpboost.schema import ResolvedSchema, Schema
+from dpboost.trees.leaf_index import leaf_index
 from dpboost.trees.tree import Tree, pack_sets
 
 FORMAT = 1
@@ -237,21 +237,7 @@ class LPDTPartition:
         -------
         The cells are as private as the rows.
         """
-        bins = dense_matrix(self.binner.transform(table))
-        leaves = np.empty(table.n_rows, dtype=np.int32)
-        tree = self.tree
-        predict.leaf_indices(
-            bins,
-            np.arange(table.n_rows, dtype=np.int32),
-            0,
-            np.array([0, tree.n_nodes], dtype=np.int32),
-            tree.feature,
-            tree.left_bins,
-            tree.left,
-            tree.right,
-            leaves,
-            1,
-        )
+        leaves = leaf_index(self.tree, dense_matrix(self.binner.transform(table)))
         return leaves.astype(np.int64, casting="safe")
 
     def encode(self, x: Any, y: Any, epsilon: Any, *, mechanism: str = "signed_cell") -> bytes:

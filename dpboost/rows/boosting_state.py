@@ -174,7 +174,7 @@ class BoostingState:
         assert not len(self.weights)
         columns = self._columns()
         if not self.uses_all_rows:
-            self.update_scores_of_round(columns)
+            self.update_scores(self._round, columns)
         # The filter looks at the row's own gradient: whether it drops a row does not depend on
         # others.
         packed = self.loss.packed_gradients(
@@ -270,33 +270,23 @@ class BoostingState:
         self.pending = np.zeros((len(self.pending), 1), dtype=np.int64)
         np.maximum(self._missing_from, np.int32(self._n_current), out=self._missing_from)
 
-    def update_scores(self, rows: NDArray[np.int32]) -> None:
-        """Add to the scores of some rows the trees that they have not yet received."""
-        self._append_to_forests()
-        for forest, scores in zip(self._forests, self.scores, strict=True):
-            # Integers, so that scores are the same whether a row got its trees at once or one by
-            # one.
-            forest.add_to(scores, self.bins, rows, self._missing_from, self.n_threads)
-        self._missing_from[rows] = self.n_trees
+    def update_scores(self, rows: NDArray[np.int32], columns: BinnedRows | None = None) -> None:
+        """Add to the scores of some rows the trees that they have not yet received.
 
-    def update_scores_of_round(self, columns: BinnedRows) -> None:
-        """Do the same for the rows of the round, whose bins are at hand in compact columns.
-
-        Every tree is then read from bins that lie close together, instead of from lines of the
-        whole matrix that hold one bin of the round each.
+        Where the bins of these rows are at hand in compact columns, every tree is read from bins
+        that lie close together, instead of from lines of the whole matrix that hold one bin of the
+        rows each.
         """
-        self._append_to_forests()
-        for forest, scores in zip(self._forests, self.scores, strict=True):
-            forest.add_to(
-                scores, columns, self._round, self._missing_from, self.n_threads, compact=True
-            )
-        self._missing_from[self._round] = self.n_trees
-
-    def _append_to_forests(self) -> None:
-        """Add the released trees of the last rounds to the forests."""
         for trees in self._trees[self._forests[0].n_trees :]:
             for forest, tree in zip(self._forests, trees, strict=True):
                 forest.append(tree)
+        compact = columns is not None
+        bins = self.bins if columns is None else columns
+        for forest, scores in zip(self._forests, self.scores, strict=True):
+            # Integers, so that scores are the same whether a row got its trees at once or one by
+            # one.
+            forest.add_to(scores, bins, rows, self._missing_from, self.n_threads, compact=compact)
+        self._missing_from[rows] = self.n_trees
 
     def _sum_all(self, lookup: Lookup, sums: NDArray[np.int64], gradient_limit: float) -> None:
         """Sum over all rows in one pass, which adds what is pending."""

@@ -54,25 +54,16 @@ class ClassStatistics(TreeStatistics):
         row_units: int = 1,
     ) -> None:
         super().__init__(source, candidates=candidates, neighbors=neighbors, n_threads=n_threads)
-        self._n_classes = n_classes
-        self._row_units = row_units
-
-    @property
-    def n_classes(self) -> int:
-        """Number of public classes."""
-        return self._n_classes
-
-    @property
-    def row_units(self) -> int:
-        """What a row of the largest weight counts: released counts are divided by it."""
-        return self._row_units
+        self.n_classes = n_classes
+        #: Released counts are divided by it.
+        self.row_units = row_units
 
     def noise_stddev(self, noise: Noise, query: Query) -> float:
         """Return the standard deviation of the noise on an entry of an answer, in units.
 
         Asks no row: the bounds of a query are public, and so is a surplus of the sites' noise.
         """
-        bounds = {bound.kind: bound for bound in query.bounds(self._neighbors)}
+        bounds = {bound.kind: bound for bound in query.bounds(self.neighbors)}
         noise_variance_ratio = getattr(self._row_store, "noise_variance_ratio", 1.0)
         return noise.noise_stddev(bounds[noise.needs]) * math.sqrt(noise_variance_ratio)
 
@@ -84,7 +75,7 @@ class ClassStatistics(TreeStatistics):
         Sites hold disjoint rows, so that all of it costs what one outcome costs.
         """
         positions = getattr(self._row_store, "each", None)
-        value = self.ask_site(query) if positions is None else positions(query, self._neighbors)
+        value = self.ask_site(query) if positions is None else positions(query, self.neighbors)
         outcome = ledger.release(mechanism, value, label=label)
         return outcome.reshape(-1, query.shape[0])
 
@@ -103,7 +94,7 @@ class ClassStatistics(TreeStatistics):
         answers = self._answers([query for _, query in asked])
         for (mechanism, query), answer in zip(asked, answers, strict=True):
             with ledger.branch(branch_of(query)):
-                value = Sensitive(answer, query.bounds(self._neighbors), query.unit)
+                value = Sensitive(answer, query.bounds(self.neighbors), query.unit)
                 outcomes.append(ledger.release(mechanism, value, label=label))
         return outcomes
 
@@ -114,7 +105,7 @@ class ClassStatistics(TreeStatistics):
             asked = getattr(query, "features", query.nodes)
             alike.setdefault(asked.shape[1:], []).append(position)
         found: dict[int, NDArray[np.int64]] = {}
-        step = max(1, MOST_COUNTS // (self._candidates.n_cells * self._n_classes))
+        step = max(1, MOST_COUNTS // (self.candidates.n_cells * self.n_classes))
         for positions in alike.values():
             for first in range(0, len(positions), step):
                 own = positions[first : first + step]
@@ -130,7 +121,7 @@ class ClassStatistics(TreeStatistics):
         Where one table lies in parts, the parts are no sites: the answer is that of the whole
         table, which does not depend on how it was divided.
         """
-        return Sensitive(self._site_sums(query, query), query.bounds(self._neighbors), query.unit)
+        return Sensitive(self._site_sums(query, query), query.bounds(self.neighbors), query.unit)
 
     def _site_sums(self, query: SumQuery, whole: Any) -> NDArray[np.int64]:
         """Return what sites answer; ``whole`` is the query where one table lies in parts."""
@@ -138,15 +129,15 @@ class ClassStatistics(TreeStatistics):
             return self._exact(query)
         answer: NDArray[np.int64] = whole.of_histograms(
             lambda nodes: self._exact(self._histograms(nodes)),
-            self._candidates,
-            self._n_classes,
+            self.candidates,
+            self.n_classes,
             self._n_threads,
         )
         return answer
 
     def sizes(self, nodes: NDArray[np.int32]) -> Sensitive:
         """Numbers of rows of some nodes, which are disjoint."""
-        return self.ask(NodeSizes(nodes=nodes, row_units=self._row_units))
+        return self.ask(NodeSizes(nodes=nodes, row_units=self.row_units))
 
     def class_counts(self, nodes: NDArray[np.int32]) -> Sensitive:
         """Rows of each class of some nodes, which are disjoint; shape (n_nodes, n_classes)."""
@@ -164,15 +155,7 @@ class ClassStatistics(TreeStatistics):
 
     def cell_sizes(self, nodes: NDArray[np.int32], offered: NDArray[np.bool_]) -> Sensitive:
         """Rows in every cell of the offered features; shape (n_nodes, n_cells)."""
-        return self.ask(
-            CellSizes(
-                nodes=nodes,
-                cell_offsets=self._cells,
-                n_classes=self._n_classes,
-                offered=offered,
-                row_units=self._row_units,
-            )
-        )
+        return self.ask(self._histograms(nodes, offered, CellSizes))
 
     def scores(
         self,
@@ -190,16 +173,16 @@ class ClassStatistics(TreeStatistics):
         scores = candidate_scores(
             lambda part: self._exact(self._histograms(part)),
             nodes,
-            self._candidates,
+            self.candidates,
             measure,
             caps,
             scales,
-            n_classes=self._n_classes,
+            n_classes=self.n_classes,
             n_threads=self._n_threads,
         )
         if offered is not None:
-            scores[~self._candidates.spread(offered)] = NOT_OFFERED
-        return Sensitive(scores, (impurities.split_score(self._neighbors),))
+            scores[~self.candidates.spread(offered)] = NOT_OFFERED
+        return Sensitive(scores, (impurities.split_score(self.neighbors),))
 
     def gains(
         self,
@@ -221,7 +204,7 @@ class ClassStatistics(TreeStatistics):
             best = values[np.arange(len(chosen)), chosen]
             return np.where(best == NOT_OFFERED, 0, best - own)
 
-        return scores.map(difference, bounds=(impurities.split_gain(self._neighbors),))
+        return scores.map(difference, bounds=(impurities.split_gain(self.neighbors),))
 
     def _clips(
         self, measure: Impurity, row_limits: NDArray[np.int64]
@@ -231,19 +214,22 @@ class ClassStatistics(TreeStatistics):
         An impurity of counts in units is so many times that of rows, with its clip: all of them
         are homogeneous of degree one.
         """
-        caps, scales = clips(measure, row_limits, self._n_classes)
-        return caps, scales / self._row_units
+        caps, scales = clips(measure, row_limits, self.n_classes)
+        return caps, scales / self.row_units
 
     def _histograms(
-        self, nodes: NDArray[np.int32], offered: NDArray[np.bool_] | None = None
+        self,
+        nodes: NDArray[np.int32],
+        offered: NDArray[np.bool_] | None = None,
+        kind: type[ClassHistograms] = ClassHistograms,
     ) -> ClassHistograms:
-        return ClassHistograms(
+        return kind(
             nodes=nodes,
             cell_offsets=self._cells,
-            n_classes=self._n_classes,
+            n_classes=self.n_classes,
             offered=offered,
-            row_units=self._row_units,
+            row_units=self.row_units,
         )
 
     def _totals(self, nodes: NDArray[np.int32]) -> ClassCounts:
-        return ClassCounts(nodes=nodes, n_classes=self._n_classes, row_units=self._row_units)
+        return ClassCounts(nodes=nodes, n_classes=self.n_classes, row_units=self.row_units)

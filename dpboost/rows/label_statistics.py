@@ -81,7 +81,7 @@ class LabelStatistics(TreeStatistics):
 
     def scores(self, nodes: NDArray[np.int32], criterion: GradientGain) -> Sensitive:
         """Return scores of shape (n_nodes, n_candidates)."""
-        candidates = self._candidates
+        candidates = self.candidates
         layout = Layout(
             cell_offsets=self._cells,
             candidate_offsets=candidates.candidate_offsets,
@@ -94,7 +94,7 @@ class LabelStatistics(TreeStatistics):
             query = LabelHistograms(nodes=nodes[part], cell_offsets=self._cells)
             labels, weights = self._exact(query)
             scores[part] = criterion.scores(labels, weights, layout)
-        return Sensitive(scores, (criterion.bound(self._neighbors),))
+        return Sensitive(scores, (criterion.bound(self.neighbors),))
 
     def totals(self, nodes: NDArray[np.int32], scale: SumScale) -> Sensitive:
         """Return sums of labels and weights of some nodes, which are disjoint; shape (2, n)."""

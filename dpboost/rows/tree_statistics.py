@@ -39,24 +39,15 @@ class TreeStatistics:
         n_threads: int,
     ) -> None:
         self._row_store = store_of(source)
-        self._candidates = candidates
-        self._neighbors = neighbors
+        #: The public set of splits.
+        self.candidates = candidates
+        self.neighbors = neighbors
         self._n_threads = n_threads
         self._cells = candidates.cell_offsets
 
-    @property
-    def candidates(self) -> Candidates:
-        """The public set of splits."""
-        return self._candidates
-
-    @property
-    def neighbors(self) -> Neighbors:
-        """The relation."""
-        return self._neighbors
-
     def ask(self, query: Query) -> Sensitive:
         """Return the answer to a query, with its bounds under the relation."""
-        return self._row_store.sensitive(query, self._neighbors)
+        return self._row_store.sensitive(query, self.neighbors)
 
     def split(self, splits: Splits) -> None:
         """Send the rows of the split nodes on to their children, which get the next numbers."""

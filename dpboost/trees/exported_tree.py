@@ -129,16 +129,9 @@ class ReleasedTree:
                 return [*(f"{name} = {value}" for value in known), f"{name} = other or missing"]
             return [f"{name} = {known[own]}", f"{name} != {known[own]}"]
         edges = [f"{edge:.{decimals}f}" for edge in binner.thresholds(feature)]
-        if not many and own == len(edges) - 1:
-            return [f"{name} known", f"{name} missing"]
-        if not many:
+        if not many and own < len(edges) - 1:
             return [f"{name} <= {edges[own]}", f"{name} >  {edges[own]} or missing"]
-        inner = [f"{low} < {name} <= {high}" for low, high in zip(edges, edges[1:-1], strict=False)]
-        if len(edges) == 1:
+        if not many or len(edges) == 1:
             return [f"{name} known", f"{name} missing"]
-        return [
-            f"{name} <= {edges[0]}",
-            *inner,
-            f"{name} >  {edges[-2]}",
-            f"{name} missing",
-        ]
+        inner = [f"{low} < {name} <= {high}" for low, high in zip(edges, edges[1:-1], strict=False)]
+        return [f"{name} <= {edges[0]}", *inner, f"{name} >  {edges[-2]}", f"{name} missing"]

@@ -128,7 +128,7 @@ def noisy_maximum_with_its_value():
     """One noisy score for each candidate, of which the largest is told for the price of one."""
 
     def gains(self, scores, chosen, nodes, measure, limits):
-        (bound,) = (impurities.split_gain(self._neighbors),)
+        (bound,) = (impurities.split_gain(self.neighbors),)
         # The noise of the candidates enters the maximum: the value is their sum of surprises.
         return scores.map(lambda values: values.sum(axis=1), bounds=(bound,))
 
