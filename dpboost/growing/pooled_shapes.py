@@ -95,10 +95,11 @@ class PooledShapes:
     def rewrite(
         self, trees: tuple[Tree, ...], corrections: Sequence[tuple[Tree, ...]], n_outputs: int
     ) -> tuple[Tree, ...]:
-        """Return the trees of the model, round by round as they were released.
+        """Return the trees of the model, from trees round by round, one for each output in a round.
 
         Rounds without constrained features stay as they were. Then come those of the sums, which
         are few, then trees of one leaf that adds nothing: as many rounds as there were.
+        ``corrections`` were made on the way.
         """
         pooled, kept = self._pooled(trees, n_outputs)
         if not pooled:

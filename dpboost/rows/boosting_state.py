@@ -164,7 +164,7 @@ class BoostingState:
         whole: bool = False,
         features: NDArray[np.int32] | None = None,
     ) -> None:
-        """Put the rows of the round into the root of a tree, which may split some features.
+        """Put the rows of the round into the root of a tree that may split ``features``, or all.
 
         Rows with a larger absolute gradient than the bound are dropped. ``whole`` says whether all
         rows of the fit are here.
