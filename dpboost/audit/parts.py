@@ -99,28 +99,20 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Result of one part.
-
-    Parameters
-    ----------
-    what : str
-        In words, where there is no audit of a recipe.
-    runs : int or None
-        How often something ran, where a part counts it.
-    reached : mapping of str to float
-        Largest part of its charge that each kind of release cost, where there is no audit of a
-        recipe, which has its own.
-    labels : tuple of str
-        Kinds of releases that a part audits in another way.
-    """
+    """Result of one part."""
 
     name: str
     audit: RecipeAudit | BoxAudit | None = None
+    #: In words, where there is no audit of a recipe.
     what: str = ""
     violations: tuple[tuple[str, Violation], ...] = ()
     seconds: float = 0.0
+    #: How often something ran, where a part counts it.
     runs: int | None = None
+    #: Largest part of its charge that each kind of release cost, where there is no audit of a
+    #: recipe, which has its own.
     reached: Mapping[str, float] = field(default_factory=dict)
+    #: Kinds of releases that a part audits in another way.
     labels: tuple[str, ...] = ()
 
     @property

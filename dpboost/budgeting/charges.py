@@ -28,16 +28,11 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The guarantee of a release, and how often it is repeated.
+    """The guarantee of a release, and how often it is repeated."""
 
-    Parameters
-    ----------
-    kind : {"epsilon", "rho", "mu squared"}
-    amount : Fraction
-        Positive.
-    """
-
+    #: One of "epsilon", "rho", "mu squared".
     kind: str
+    #: Positive.
     amount: Fraction
     times: int = 1
 

@@ -38,56 +38,37 @@ SMALLEST_PART = Fraction(1, 10**6)
 
 @dataclass(kw_only=True, eq=False)
 class Holdout:
-    """The held-out rows of a fit.
+    """The held-out rows of a fit."""
 
-    Parameters
-    ----------
-    share : Fraction
-        Expected fraction of the rows.
-    rows : HeldRows, optional
-        The held-out rows, once assigned.
-    reserved : list of int
-        Positions of the lines of a fit that they may stop: for training rows and for these.
-    """
-
+    #: Expected fraction of the rows.
     share: Fraction
+    #: The held-out rows, once assigned.
     rows: HeldRows | None = None
+    #: Positions of the lines of a fit that they may stop: for training rows and for these.
     reserved: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Claim:
-    """The reservation of a fit in a budget.
-
-    Parameters
-    ----------
-    what : str
-        Name of the estimator.
-    accountant : FractionAccountant, optional
-        Accountant of the fit's recipe, once known.
-    part : tuple of (str, str), default=()
-        The rows that it covers, as in a line of the records.
-    holdout : Holdout, optional
-        Rows that are held out before the first release.
-    stops : bool, default=False
-        Whether these rows may stop training, for a part of the reservation.
-    booked : bool, default=False
-        Whether it is already recorded, as the first of several fits under one line.
-    positions : list of int
-        Positions of its lines in the records, once recorded.
-    tables : mapping of str to str
-        Hashes of the rows of its periods.
-    """
+    """The reservation of a fit in a budget."""
 
     budget: Budget
     fraction: Fraction
+    #: Name of the estimator.
     what: str
+    #: Accountant of the fit's recipe, once known.
     accountant: FractionAccountant | None = None
+    #: The rows that it covers, as in a line of the records.
     part: Part = ()
+    #: Rows that are held out before the first release.
     holdout: Holdout | None = None
+    #: Whether these rows may stop training, for a part of the reservation.
     stops: bool = False
+    #: Whether it is already recorded, as the first of several fits under one line.
     booked: bool = False
+    #: Positions of its lines in the records, once recorded.
     positions: list[int] = field(default_factory=list)
+    #: Hashes of the rows of its periods.
     tables: Mapping[str, str] = field(default_factory=dict)
 
     def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:

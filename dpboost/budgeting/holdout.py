@@ -18,12 +18,7 @@ TRAINED, HELD = "training rows", "rows held out"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldRows:
-    """Private rows that took no part in a fit. They remain in this process.
-
-    Parameters
-    ----------
-    X : table
-    """
+    """Private rows that took no part in a fit. They remain in this process."""
 
     X: Any
     y: NDArray[Any]

@@ -25,18 +25,12 @@ Sums = Mapping[frozenset[str], Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """The maximum number of periods of an individual, and the factor for fits on several periods.
+    """The most periods of an individual, and the factor for fits on several periods."""
 
-    Parameters
-    ----------
-    most : int
-        Maximum number of periods in which an individual, or user, has rows.
-    of_users : bool
-        Whether users are protected, with a fixed maximum of rows per fit over all of its periods.
-        Otherwise an individual has one row per period.
-    """
-
+    #: Maximum number of periods in which an individual, or user, has rows.
     most: int
+    #: Whether users are protected, with a fixed maximum of rows per fit over all of its periods.
+    #: Otherwise an individual has one row per period.
     of_users: bool
 
     @classmethod

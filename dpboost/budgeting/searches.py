@@ -30,21 +30,14 @@ Fits = Counter[float] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """A scikit-learn function that fits clones of an estimator to subsets of the same rows.
-
-    Parameters
-    ----------
-    table : hashable
-        Names and types of the columns.
-    fits : Counter of float, or None
-        Maximum number of fits for each epsilon.
-    scores : bool
-        Whether it scores them.
-    """
+    """A scikit-learn function that fits clones of an estimator to subsets of the same rows."""
 
     name: str
+    #: Names and types of the columns.
     table: Hashable
+    #: Maximum number of fits for each epsilon.
     fits: Fits
+    #: Whether it scores them.
     scores: bool
 
     @property

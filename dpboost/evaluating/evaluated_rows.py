@@ -122,20 +122,13 @@ def predicted_rows(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Groups:
-    """Public groups, and the private one of each row.
+    """Public groups, and the private one of each row."""
 
-    Parameters
-    ----------
-    names : tuple
-        Declared; none for all rows together.
-    codes : ndarray of shape (n_rows,), int64
-        Position among the names; one more for rows of no declared group.
-    others : bool, default=True
-        Whether there may be rows of no declared group.
-    """
-
+    #: Declared; none for all rows together.
     names: tuple[Any, ...]
+    #: Of shape (n_rows,). Position among the names; one more for rows of no declared group.
     codes: NDArray[np.int64]
+    #: Whether there may be rows of no declared group.
     others: bool = True
 
     @property

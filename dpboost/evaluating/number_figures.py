@@ -41,32 +41,21 @@ def largest_error(counts: Array, ends: Array, threshold: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ErrorMoments:
-    """Means of one group, with the distribution of errors in all groups.
+    """Means of one group, with the distribution of errors in all groups."""
 
-    Parameters
-    ----------
-    sums : mapping of str to float
-        Noisy, by the names of ``ErrorSums``.
-    largest : float
-        Where errors are clipped.
-    width : float
-        Of the label bounds.
-    level : float or None
-        Of the quantile loss.
-    fourth : float
-        Mean fourth power of errors over the square of their mean square, roughly.
-    variance : float
-        Of the noise of each sum.
-    alike : int, default=1
-        Rows that may be one and the same: the variance of the sample is so many times as large.
-    """
-
+    #: Noisy, by the names of ``ErrorSums``.
     sums: Mapping[str, float]
+    #: Where errors are clipped.
     largest: float
+    #: Of the label bounds.
     width: float
+    #: Of the quantile loss.
     level: float | None
+    #: Mean fourth power of errors over the square of their mean square, roughly.
     fourth: float
+    #: Of the noise of each sum.
     variance: float
+    #: Rows that may be one and the same: the variance of the sample is so many times as large.
     alike: int = 1
 
     @property

@@ -52,18 +52,12 @@ def number_of_bins(n_rows: float, noise_stddev: float) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoreLaw:
-    """The distribution of scores from a released histogram; independent of labels.
+    """The distribution of scores from a released histogram; independent of labels."""
 
-    Parameters
-    ----------
-    low, high : float
-        Range of the cells.
-    counts : ndarray of shape (n_cells,)
-        Noisy numbers of rows.
-    """
-
+    #: Range of the cells.
     low: float
     high: float
+    #: Of shape (n_cells,). Noisy numbers of rows.
     counts: Array
 
     @property

@@ -26,17 +26,11 @@ _ANSWER = 0.5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisePaths:
-    """Deviations of leaves from a fit without noise on the same tree structures.
+    """Deviations of leaves from a fit without noise on the same tree structures."""
 
-    Parameters
-    ----------
-    trees : tuple of Tree
-        As they were released, before they were brought into order.
-    deviations : tuple of ndarray of shape (n_leaves, n_paths), float32
-        In units of the ensemble's grid, one for each tree.
-    """
-
+    #: As they were released, before they were brought into order.
     trees: tuple[Tree, ...]
+    #: Of shape (n_leaves, n_paths) for each tree, in units of the ensemble's grid.
     deviations: tuple[NDArray[np.float32], ...]
 
     @property

@@ -31,21 +31,14 @@ _AVERAGES = re.compile(r"^average_output$", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EarlierModel:
-    """A model that is continued.
-
-    Parameters
-    ----------
-    model : object
-        What predicts: the estimator that was given, or the booster.
-    report : PrivacyReport or None
-        None for a model without one; what continues it is then not private.
-    classes : tuple or None
-        Labels in their order, where the model knows them.
-    """
+    """A model that is continued."""
 
     booster: Booster
+    #: What predicts: the estimator that was given, or the booster.
     model: Any
+    #: None for a model without one; what continues it is then not private.
     report: PrivacyReport | None
+    #: Labels in their order, where the model knows them.
     classes: tuple[Any, ...] | None
 
     @classmethod

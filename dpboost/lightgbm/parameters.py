@@ -200,17 +200,11 @@ def nearest_names(name: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """Parameters by their canonical names.
+    """Parameters by their canonical names."""
 
-    Parameters
-    ----------
-    arguments : dict
-        Values of the owner's own arguments.
-    fit : dict
-        What ``fit`` reads, by LightGBM's canonical names.
-    """
-
+    #: Values of the owner's own arguments.
     arguments: dict[str, Any]
+    #: What ``fit`` reads, by LightGBM's canonical names.
     fit: dict[str, Any]
 
 

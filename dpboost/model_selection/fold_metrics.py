@@ -26,18 +26,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class FoldMetric:
-    """A metric with its name in LightGBM and in `evaluate`.
-
-    Parameters
-    ----------
-    figure : str
-        The figure of an evaluation that it comes from.
-    of_figure : callable
-        Turns that into the metric.
-    """
+    """A metric with its name in LightGBM and in `evaluate`."""
 
     name: str
+    #: The figure of an evaluation that it comes from.
     figure: str
+    #: Turns that into the metric.
     of_figure: Callable[[float], float] = float
     higher_is_better: bool = False
 

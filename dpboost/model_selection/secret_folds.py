@@ -55,14 +55,9 @@ def deal_folds(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateScorer:
-    """A scikit-learn scorer that charges every score; created by `SecretKFold.scorer`.
+    """A scikit-learn scorer that charges every score; created by `SecretKFold.scorer`."""
 
-    Parameters
-    ----------
-    folds : SecretKFold
-        Folds that have assigned the rows.
-    """
-
+    #: Folds that have assigned the rows.
     folds: SecretKFold
     metric: str
     fraction: Fraction

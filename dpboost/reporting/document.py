@@ -98,39 +98,25 @@ class Answers:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a header.
+    """A table with a header."""
 
-    Parameters
-    ----------
-    head : tuple of str
-        Names of the columns.
-    rows : tuple of tuple of str
-        The cells.
-    numbers : frozenset of int
-        Columns that are aligned to the right.
-    bars : tuple of float
-        Length in [0, 1] of the bar of each row in HTML; empty for no bars.
-    """
-
+    #: Names of the columns.
     head: tuple[str, ...]
+    #: The cells.
     rows: tuple[tuple[str, ...], ...]
+    #: Columns that are aligned to the right.
     numbers: frozenset[int] = frozenset()
+    #: Length in [0, 1] of the bar of each row in HTML; empty for no bars.
     bars: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Charts:
-    """SVG charts in HTML; text and Markdown have one line for each instead.
+    """SVG charts in HTML; text and Markdown have one line for each instead."""
 
-    Parameters
-    ----------
-    drawings : tuple of str
-        ``<svg>`` elements without external resources.
-    lines : tuple of str
-        A summary of each chart.
-    """
-
+    #: ``<svg>`` elements without external resources.
     drawings: tuple[str, ...]
+    #: A summary of each chart.
     lines: tuple[str, ...]
 
 

@@ -36,19 +36,13 @@ _NAME = "dpboost"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HubAddress:
-    """The address of a hub, and the credentials of both sides.
-
-    Parameters
-    ----------
-    certificate : str
-        In PEM.
-    token : bytes
-        Secret.
-    """
+    """The address of a hub, and the credentials of both sides."""
 
     host: str
     port: int
+    #: In PEM.
     certificate: str
+    #: Secret.
     token: bytes
 
     def connect(self, partition: int) -> ssl.SSLSocket:

@@ -39,40 +39,27 @@ class UnrecordableError(InvalidParameterError):
 
 @dataclass(frozen=True, kw_only=True)
 class TableForm:
-    """Columns and types of a table, public by assumption.
+    """Columns and types of a table, public by assumption."""
 
-    Parameters
-    ----------
-    container : str
-        ``"array"``, ``"frame"``, or the format of a sparse matrix.
-    dtypes : tuple of str
-        Of each column of a frame; else of all cells.
-    names : tuple, optional
-        Of the columns of a frame or of a ``Dataset``.
-    ordered : tuple of int
-        Positions of the ordered categorical columns.
-    lists : mapping of int to tuple
-        Lists of categories that are public by assumption, by position.
-    batched : bool
-        Whether rows come in batches.
-    labeled, weighted : bool
-        Whether batches come with labels and with weights.
-    dataset : bool
-        Whether the table is in a ``lightgbm.Dataset``.
-    categorical, parameters : optional
-        Of the ``Dataset``.
-    """
-
+    #: ``"array"``, ``"frame"``, or the format of a sparse matrix.
     container: str
+    #: Of each column of a frame; else of all cells.
     dtypes: tuple[str, ...]
     n_columns: int
+    #: Of the columns of a frame or of a ``Dataset``.
     names: tuple[Any, ...] | None = None
+    #: Positions of the ordered categorical columns.
     ordered: tuple[int, ...] = ()
+    #: Lists of categories that are public by assumption, by position.
     lists: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    #: Whether rows come in batches.
     batched: bool = False
+    #: Whether batches come with labels and with weights.
     labeled: bool = False
     weighted: bool = False
+    #: Whether the table is in a ``lightgbm.Dataset``.
     dataset: bool = False
+    #: Of the ``Dataset``.
     categorical: Any = "auto"
     parameters: Any = None
 
@@ -215,17 +202,11 @@ class _OneBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelForm:
-    """Public metadata of labels.
+    """Public metadata of labels."""
 
-    Parameters
-    ----------
-    classes : tuple, optional
-        Where they are declared or public by assumption.
-    text : bool
-        Whether labels are text.
-    """
-
+    #: Where they are declared or public by assumption.
     classes: tuple[Any, ...] | None = None
+    #: Whether labels are text.
     text: bool = False
 
     @property
@@ -241,16 +222,11 @@ class LabelForm:
 
 @dataclass(frozen=True, kw_only=True)
 class NumbersForm:
-    """Public metadata of weights, initial scores and user ids: that they are given.
+    """Public metadata of weights, initial scores and user ids: that they are given."""
 
-    Parameters
-    ----------
-    kind : {"weight", "score", "user"}
-    width : int or None
-        Columns of a table of scores.
-    """
-
+    #: One of "weight", "score", "user".
     kind: str
+    #: Columns of a table of scores.
     width: int | None = None
 
     @classmethod
@@ -296,34 +272,23 @@ BUDGETS = ("budget",)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Call:
-    """The public side of one call.
+    """The public side of one call."""
 
-    Parameters
-    ----------
-    function : str
-        Name of the function, such as ``"fit"`` or ``"evaluate"``.
-    subject : type or None
-        Class of the estimator whose method it is.
-    arguments : mapping
-        Public arguments, by name.
-    tables, numbers : mapping
-        Forms of the private arguments, by name.
-    labels : LabelForm
-        Of all labels.
-    labeled : bool
-        Whether labels were an argument.
-    facts : mapping
-        What the call noted on its way: the terms of its budget, rows that were held out.
-    """
-
+    #: Name of the function, such as ``"fit"`` or ``"evaluate"``.
     function: str
+    #: Class of the estimator whose method it is.
     subject: type | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    #: Public arguments, by name.
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    #: Forms of the private arguments, by name.
     tables: Mapping[str, TableForm] = field(default_factory=dict)
     numbers: Mapping[str, NumbersForm | GroupForm] = field(default_factory=dict)
+    #: Of all labels.
     labels: LabelForm = field(default_factory=LabelForm)
+    #: Whether labels were an argument.
     labeled: bool = False
+    #: What the call noted on its way: the terms of its budget, rows that were held out.
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod

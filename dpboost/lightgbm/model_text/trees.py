@@ -264,32 +264,23 @@ def _grid_shares(nodes: Nodes, binner: Binner) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Nodes:
-    """All nodes and leaves of some trees, tree by tree.
+    """All nodes and leaves of some trees, tree by tree."""
 
-    Parameters
-    ----------
-    feature : ndarray of shape (n_nodes,), int32
-        Feature of each internal node.
-    left_bins : ndarray of shape (n_nodes, 4), uint64
-        Bins that go left, as in `Tree`.
-    left, right : ndarray of shape (n_nodes,), int32
-        Children by their number in the tree, as in `Tree`.
-    node_start, leaf_start : ndarray of shape (n_trees + 1,), int32
-        The nodes of tree ``t`` are ``node_start[t]:node_start[t + 1]``; the same for its leaves.
-    order : ndarray of shape (n_nodes,), int32
-        The nodes in an order in which each comes before those below it.
-    node_place, leaf_place : ndarray of shape (n_nodes,) and (n_leaves,), int32
-        Where each hangs: ``2 v`` on the left of node ``v``, ``2 v + 1`` on its right, -1 for the
-        root of a tree.
-    """
-
+    #: Of shape (n_nodes,). Feature of each internal node.
     feature: NDArray[np.int32]
+    #: Of shape (n_nodes, 4). Bins that go left, as in `Tree`.
     left_bins: NDArray[np.uint64]
+    #: Of shape (n_nodes,). Children by their number in the tree, as in `Tree`.
     left: NDArray[np.int32]
     right: NDArray[np.int32]
+    #: Of shape (n_trees + 1,). The nodes of tree ``t`` are ``node_start[t]:node_start[t + 1]``; the
+    #: same for its leaves.
     node_start: NDArray[np.int32]
     leaf_start: NDArray[np.int32]
+    #: Of shape (n_nodes,). The nodes in an order in which each comes before those below it.
     order: NDArray[np.int32]
+    #: Of shapes (n_nodes,) and (n_leaves,). Where each hangs: ``2 v`` on the left of node ``v``,
+    #: ``2 v + 1`` on its right, -1 for the root of a tree.
     node_position: NDArray[np.int32]
     leaf_position: NDArray[np.int32]
 
@@ -350,21 +341,15 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SplitValues:
-    """The values of each bin of each feature with a split.
+    """The values of each bin of each feature with a split."""
 
-    Parameters
-    ----------
-    first : ndarray of shape (n_features,), int32
-        Where the bins of a feature begin in ``values``; 0 for features without a split.
-    values : ndarray of shape (n_values,), float64
-        The largest double of a bin of numbers, the code of a category.
-    n_words : ndarray of shape (n_features,), int32
-        How many words of 32 bits hold the codes of a feature; 0 for numbers and for features
-        without a split.
-    """
-
+    #: Of shape (n_features,). Where the bins of a feature begin in ``values``; 0 for features
+    #: without a split.
     first: NDArray[np.int32]
+    #: Of shape (n_values,). The largest double of a bin of numbers, the code of a category.
     values: NDArray[np.float64]
+    #: Of shape (n_features,). How many words of 32 bits hold the codes of a feature; 0 for numbers
+    #: and for features without a split.
     n_words: NDArray[np.int32]
 
 
