@@ -217,21 +217,11 @@ class _RunSpy(_Spy):
 class Recorder:
     """Listens to one fit: writes it down, or replays what another one wrote.
 
-    Parameters
-    ----------
-    ids : sequence of int
-        Who each row of the table is.
-    n_ids : int, optional
-        Coins are tossed for the ids below this, so that the neighbors find theirs.
-    source : RunTrace, optional
-        The run whose outcomes are forced and whose coins are used.
-    steering : Steering, optional
-        Outcomes to force in a run that is recorded.
-    coin : float, optional
-        Put every row's coin at this position of [0, 1) instead of tossing it.
-    several, nested : bool, default=False
-        Whether the run may open more than one ledger: under a budget, or of parts of the run, which
-        toss no coins.
+    ``ids`` says who each row of the table is. Coins are tossed for the ids below ``n_ids``, so that
+    the neighbors find theirs, or all of them lie at ``coin``, in [0, 1). ``source`` is the run
+    whose outcomes are forced and whose coins are used; ``steering`` are outcomes to force in a run
+    that is recorded. With ``several`` the run may open more than one ledger, under a budget; with
+    ``nested`` also ledgers of parts of the run, which toss no coins.
     """
 
     def __init__(

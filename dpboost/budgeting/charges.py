@@ -39,9 +39,7 @@ class Guarantee:
     def cost(self, measure: str) -> Fraction | None:
         """Return the charge in the unit of an account; None if there is no conversion.
 
-        Parameters
-        ----------
-        measure : {"epsilon", "rho", "mu squared"}
+        The measure is "epsilon", "rho" or "mu squared".
         """
         if self.kind == measure:
             return self.times * self.amount
@@ -73,14 +71,8 @@ def mu_of_epsilon(epsilon: Fraction) -> Fraction:
 def guarantees_of(event: Any) -> tuple[Guarantee, ...]:
     """Return guarantees that dominate a ``dp_accounting`` event, or raise.
 
-    Parameters
-    ----------
-    event : GaussianDpEvent, LaplaceDpEvent, ComposedDpEvent or SelfComposedDpEvent
-
-    Raises
-    ------
-    InvalidParameterError
-        For every other event, also inside these.
+    It is a GaussianDpEvent, LaplaceDpEvent, ComposedDpEvent or SelfComposedDpEvent;
+    InvalidParameterError for every other event, also inside these.
     """
     kind = type(event)
     name = kind.__name__ if kind.__module__.partition(".")[0] == "dp_accounting" else ""

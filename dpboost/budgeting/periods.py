@@ -47,12 +47,8 @@ class Overlap:
     def factor(self, n_periods: int, account: str) -> int:
         """Return the factor of the charge for one row that covers an individual in a fit.
 
-        Parameters
-        ----------
-        n_periods : int
-            Periods of the fit in which the individual has rows.
-        account : {"pure", "Gaussian"}
-            Epsilon of a group adds up; rho and mu squared grow with its square.
+        The individual has rows in so many periods of the fit. Epsilon of a group adds up; rho and
+        mu squared, in the account "Gaussian", grow with its square.
         """
         if self.of_users:
             return min(n_periods, 1)
@@ -79,18 +75,9 @@ class Overlap:
 def most_paid(sums: Sums, overlap: Overlap, account: str, including: str | None = None) -> Fraction:
     """Return the largest charge of an individual, over all sets of ``overlap.most`` periods.
 
-    Parameters
-    ----------
-    sums : mapping of frozenset of str to Fraction
-        Recorded amount for each set of periods; the empty set means all periods.
-    account : {"pure", "Gaussian"}
-    including : str, optional
-        A period in which the individual has rows.
-
-    Returns
-    -------
-    Fraction
-        The largest sum, or an upper bound after `MOST_STEPS`.
+    ``sums`` has the recorded amount for each set of periods; the empty set means all periods. The
+    account is "pure" or "Gaussian"; ``including`` is a period in which the individual has rows.
+    After `MOST_STEPS` the result is an upper bound.
 
     Notes
     -----

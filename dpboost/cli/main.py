@@ -135,10 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def help_of(command: str | None = None) -> str:
     """Return the help of the program or of one command, as ``--help`` prints it.
 
-    Parameters
-    ----------
-    command : str, optional
-        One of `COMMANDS`.
+    The command is one of `COMMANDS`.
     """
     parser, commands = _parsers()
     return (parser if command is None else commands[command]).format_help()

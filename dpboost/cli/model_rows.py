@@ -11,16 +11,7 @@ from dpboost.schema.declared_types import typed
 def rows_of(booster: Any, table: Any, path: str) -> Any:
     """Return the columns of a table that a model uses, in its order and with its types.
 
-    Parameters
-    ----------
-    booster : Booster
-    table : DataFrame
-    path : str
-        File of the table, for messages.
-
-    Returns
-    -------
-    DataFrame
+    ``path`` is the file of the table, for messages.
     """
     known = {str(name).replace(" ", "_"): name for name in table.columns}
     names = booster.feature_name()

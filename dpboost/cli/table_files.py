@@ -39,20 +39,10 @@ def read_file(path: str, numeric: Iterable[str] = ()) -> Any:
     """Read a table from a file.
 
     Cells of a CSV file stay text, so that no type is inferred. In a file with semicolons as
-    separators, a comma in a number is the decimal point.
-
-    Parameters
-    ----------
-    path : str
-        A CSV file, compressed or not, with commas, semicolons or tabs between the cells; or a
-        Parquet file.
-    numeric : iterable of str
-        Columns declared as numbers. They are parsed as numbers if all their cells are plain
-        numbers, which takes a tenth of the time.
-
-    Returns
-    -------
-    DataFrame
+    separators, a comma in a number is the decimal point. The file is a CSV file, compressed or not,
+    with commas, semicolons or tabs between the cells; or a Parquet file. Columns in ``numeric`` are
+    declared as numbers: they are parsed as such if all their cells are plain numbers, which takes a
+    tenth of the time.
     """
     library = pandas()
     try:
@@ -122,12 +112,7 @@ def rows_of_file(path: str, declared: Declaration, **how: Any) -> DeclaredRows:
 def rows_of_table(table: Any, declared: Declaration, **how: Any) -> DeclaredRows:
     """Return features, labels and users of a table; print which columns are left out.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Table as read from the file.
-    **how
-        As of `Declaration.rows`.
+    The table is as read from the file; other arguments are those of `Declaration.rows`.
     """
     found = declared.rows(table, **how)
     if found.left_out:
@@ -144,14 +129,8 @@ def task_of(
 ) -> str:
     """Return the task: ``"classification"`` or ``"regression"``.
 
-    Parameters
-    ----------
-    given : str or None
-        Value of ``--task``.
-    path : str, optional
-        File of the table; other mismatches are then reported as well.
-    assume_types : bool
-        As of `Declaration.rows`.
+    ``given`` is the value of ``--task``. With ``path``, the file of the table, other mismatches are
+    reported as well; ``assume_types`` is as of `Declaration.rows`.
     """
     schema = declared.schema
     if given is not None:

@@ -35,10 +35,7 @@ class Partial:
 def merge(*partials: Partial) -> Partial:
     """Add up sums over different partitions.
 
-    Raises
-    ------
-    RuntimeError
-        If a partition would be counted twice, or the sums answer different queries.
+    RuntimeError if a partition would be counted twice, or the sums answer different queries.
     """
     release = partials[0].release
     counted: frozenset[int] = frozenset()

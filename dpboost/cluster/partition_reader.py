@@ -156,10 +156,7 @@ class Reader:
     def read(self, part: Part, site: Site) -> RawRows:
         """Read a partition again.
 
-        Raises
-        ------
-        InvalidParameterError
-            If it does not hold the rows that it held before.
+        InvalidParameterError if it does not hold the rows that it held before.
         """
         wanted = site.fingerprint
         if part.X is None:

@@ -87,12 +87,7 @@ class Cell:
     """The rows of a partition, and the number of executed commands.
 
     The number tells which commands are missing after the rows were read again or copied on another
-    worker.
-
-    Parameters
-    ----------
-    position : int
-        Orders that were carried out.
+    worker. ``position`` is the number of orders that were carried out.
 
     Privacy
     -------

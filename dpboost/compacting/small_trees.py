@@ -45,7 +45,7 @@ class SmallTrees:
     #: Over the codes of cells of some features.
     booster: lightgbm.Booster
     features: NDArray[np.intp]
-    #: Of shape (n_bins + 1,) each. The code of each cell of a feature of categories, other ones last.
+    #: Of shape (n_bins + 1,) each. Codes of the cells of a feature of categories, other ones last.
     ranks: dict[int, NDArray[np.int64]]
 
     @classmethod

@@ -28,17 +28,9 @@ class DaskRows(PartitionedRows):
     Before binning, rows are read again for each query, by one task per partition, and dropped.
     Binned rows remain on their workers as `Cell` objects, which are results of Dask tasks: Dask
     recomputes those of a lost worker from their partition, and they receive all commands again. A
-    query is then one task per worker, and one sum of integers.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    parts : list of Delayed
-        Partitions with rows: a `Part` each.
-    labels : list of Delayed
-        The same without their tables.
-    sites : list of Site
-        Which rows each of them holds.
+    query is then one task per worker, and one sum of integers. ``parts`` are the partitions with
+    rows, a `Part` each, ``labels`` the same without their tables, and ``sites`` say which rows each
+    of them holds.
 
     Privacy
     -------

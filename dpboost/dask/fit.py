@@ -21,11 +21,7 @@ from dpboost.training.request import FitRequest
 def fit_collections(client: Client, given: GivenRows, request: FitRequest) -> FittedModel:
     """Fit a model to rows that lie on the workers of a Dask cluster.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    given : GivenRows
-        Collections: labels and what else rows have are divided as the table is.
+    The collections of labels and what else rows have are divided as the table is.
 
     Privacy
     -------

@@ -28,11 +28,8 @@ MOST_GROUPS = 1000
 def is_classifier(model: Any) -> bool:
     """Return whether a model gives probabilities of public classes.
 
-    Raises
-    ------
-    InvalidParameterError
-        For what is no fitted model of this library, and for a classifier that was fitted with a
-        function as objective: it gives raw scores.
+    InvalidParameterError for what is no fitted model of this library, and for a classifier that was
+    fitted with a function as objective: it gives raw scores.
     """
     if hasattr(model, "to_local"):
         raise InvalidParameterError(
@@ -59,10 +56,7 @@ def is_classifier(model: Any) -> bool:
 def read_rows(X: Any, owner: str) -> tuple[Any, int]:
     """Return a table of private rows, and their number.
 
-    Raises
-    ------
-    InvalidParameterError
-        For rows that are not in the memory of this process.
+    InvalidParameterError for rows that are not in the memory of this process.
     """
     if is_batched(X) or is_distributed(X):
         raise InvalidParameterError(
@@ -145,14 +139,9 @@ class Groups:
     def read(cls, groups: Any, X: Any, n_rows: int, model: Any, *, held: bool) -> Groups:
         """Return the groups that a user asks for.
 
-        Parameters
-        ----------
-        groups : column, (column or values, names), or None
-        X : table
-        model : estimator
-            Whose schema lists the categories of a column.
-        held : bool
-            Whether the rows were held out by secret random assignment.
+        ``groups`` is a column, a column or values with names, or None. The schema of the model
+        lists the categories of a column; ``held`` says whether the rows were held out by secret
+        random assignment.
         """
         if groups is None:
             return cls(names=(), codes=np.zeros(n_rows, dtype=np.int64))

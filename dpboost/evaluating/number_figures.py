@@ -20,19 +20,9 @@ NUMBER_METRICS = ("rmse", "mae", "r2", "quantile_loss")
 def largest_error(counts: Array, ends: Array, threshold: float) -> float:
     """Return where errors may be clipped: above the largest cell that more than noise is in.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_cells,)
-        Noisy numbers of rows by error, largest errors first.
-    ends : ndarray of shape (n_cells,)
-        Upper ends of the cells.
-    threshold : float
-        Noise alone reaches it hardly ever.
-
-    Returns
-    -------
-    float
-        The upper end of the next larger cell; of all cells where noise hides them.
+    ``counts``, of shape (n_cells,), are noisy numbers of rows by error, largest errors first,
+    ``ends`` the upper ends of the cells; noise alone reaches the threshold hardly ever. Returns the
+    upper end of the next larger cell; of all cells where noise hides them.
     """
     found = np.flatnonzero(counts >= threshold)
     first = int(found[0]) if found.size else 0
@@ -138,12 +128,7 @@ def _fieller(
 ) -> tuple[float, float]:
     """Return the ends of the ratio of two means, of which the second is positive.
 
-    Parameters
-    ----------
-    variances : (float, float, float)
-        Of the two, and their covariance.
-    reach : float
-        Squared deviations.
+    ``variances`` are those of the two, and their covariance; ``reach`` is in squared deviations.
     """
     above, below = means
     curve = below**2 - reach * variances[1]

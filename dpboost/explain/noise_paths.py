@@ -54,12 +54,8 @@ def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS) -> NoisePaths | None
     which features later trees cut; that several outputs answer each other's noise; and what
     monotone constraints take away from noise.
 
-    The simulation is the same for the same model.
-
-    Returns
-    -------
-    NoisePaths or None
-        None if the recipe releases no sums of leaves.
+    The simulation is the same for the same model. The result is None if the recipe releases no sums
+    of leaves.
     """
     trees = ensemble.released or ensemble.trees
     if not trees or any(tree.noise is None for tree in trees):

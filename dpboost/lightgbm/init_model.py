@@ -45,15 +45,9 @@ class EarlierModel:
     def of(cls, init_model: Any) -> EarlierModel:
         """Read what a user may pass as ``init_model``.
 
-        Parameters
-        ----------
-        init_model : estimator, Booster, or str or path of a model file
-            A fitted estimator of this library or of LightGBM, a Booster of either, or a file.
-
-        Raises
-        ------
-        InvalidParameterError
-            For anything else, an estimator that is not fitted, or a file that is no model.
+        That is a fitted estimator of this library or of LightGBM, a Booster of either, or a model
+        file. InvalidParameterError for anything else, an estimator that is not fitted, or a file
+        that is no model.
         """
         classes, model = None, init_model
         found = init_model
@@ -87,15 +81,8 @@ class EarlierModel:
     def completed(self, schema: Schema, table: Table) -> Schema:
         """Declare the lists of categories of this model, which is public, where others do not.
 
-        Parameters
-        ----------
-        table : Table
-            With the columns of the fit; only their names and kinds are looked at.
-
-        Raises
-        ------
-        InvalidParameterError
-            If this model was released without any category of a column.
+        The table has the columns of the fit; only their names and kinds are looked at.
+        InvalidParameterError if this model was released without any category of a column.
         """
         lists = self.booster.pandas_categorical or []
         if len(lists) != len(table.categorical):
@@ -118,16 +105,8 @@ class EarlierModel:
     def raw_scores(self, X: Any, table: Table) -> NDArray[np.float64]:
         """Predict the private rows: where their scores start.
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            As passed to ``fit``.
-        table : Table
-            The same, read.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        ``X`` is what was passed to ``fit``, ``table`` the same, read. Returns an array of shape
+        (n_rows,) or (n_rows, n_outputs).
 
         Privacy
         -------

@@ -76,12 +76,8 @@ def _known(classifier: bool) -> dict[str, FoldMetric]:
 def fold_metrics(asked: Sequence[str], *, classifier: bool, quantile: bool) -> list[FoldMetric]:
     """Return the metrics that are asked for, each once.
 
-    Parameters
-    ----------
-    asked : sequence of str
-        Names of LightGBM or of `evaluate`.
-    quantile : bool
-        Whether the model is one of a quantile.
+    ``asked`` are names of LightGBM or of `evaluate`; ``quantile`` says whether the model is one of
+    a quantile.
     """
     known = _known(classifier)
     if not quantile:
@@ -107,18 +103,8 @@ def release_fold_metrics(
 ) -> list[tuple[str, list[float], bool]]:
     """Release the metrics of each fold's model on the rows that it has not seen.
 
-    Parameters
-    ----------
-    models : sequence of estimator
-        Released, one for each fold.
-    rows : sequence of (X, y)
-        Private, of each fold: a row is in one of them.
-    alike : int
-        Rows that may be one and the same.
-
-    Returns
-    -------
-    list of (name, values, higher_is_better)
+    There is a released model for each fold, and private rows ``(X, y)``: a row is in one fold.
+    ``alike`` rows may be one and the same. Yields a name, the values, and whether higher is better.
 
     Privacy
     -------

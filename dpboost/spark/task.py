@@ -39,10 +39,7 @@ class Columns:
     def part(self, batches: Iterable[Any]) -> Part | None:
         """Return the rows of a partition, None if it has none.
 
-        Parameters
-        ----------
-        batches : iterable of pyarrow.RecordBatch
-            With the features first.
+        The batches have the features first.
         """
         import pyarrow as pa
 

@@ -67,16 +67,8 @@ class TableForm:
     def of(cls, X: Any, *, lists: bool = False) -> TableForm:
         """Return the form of a table.
 
-        Parameters
-        ----------
-        X : table, Batches or Dataset
-        lists : bool, default=False
-            Whether lists of categories of column types are public by assumption.
-
-        Raises
-        ------
-        UnrecordableError
-            For a container whose columns and types are not known.
+        ``lists`` says whether lists of categories of column types are public by assumption.
+        UnrecordableError for a container whose columns and types are not known.
         """
         if isinstance(X, Batches):
             first = X.first
@@ -145,10 +137,7 @@ class TableForm:
     def blank(self, n_rows: int, labels: Any = None) -> Any:
         """Return a table of this form that says nothing.
 
-        Parameters
-        ----------
-        labels : ndarray of shape (n_rows,), optional
-            For batches that come with labels.
+        Labels are for batches that come with them.
         """
         rows = self._blank_rows(n_rows)
         if not self.batched:
@@ -295,12 +284,7 @@ class Call:
     def of(cls, function: str, given: Mapping[str, Any], facts: Mapping[str, Any]) -> Call:
         """Return the public side of a call that has succeeded.
 
-        Parameters
-        ----------
-        given : mapping
-            Its arguments, ``self`` included.
-        facts : mapping
-            What it noted.
+        ``given`` are its arguments, ``self`` included, ``facts`` what it noted.
         """
         rest, X = _without_training_rows(given), given.get("X")
         if "folds" in facts and function == "cv":

@@ -48,10 +48,7 @@ class TextForest:
 def read_trees(text: str) -> TextForest:
     """Read the trees of a model text that has been checked.
 
-    Parameters
-    ----------
-    text : str
-        What passes `dpboost.lightgbm.check_model_text`.
+    It is one that passes `dpboost.lightgbm.check_model_text`.
     """
     start = text.index("\nTree=0") + 1 if "\nTree=0" in text else text.index("end of trees")
     header = {key: value.strip() for key, value in _HEADER.findall(text[:start])}
