@@ -142,9 +142,9 @@ class BudgetRecords:
         """Write a line, on disk if there is a file, unless the check of all lines raises.
 
         ``check(lines, tables)`` looks at what is recorded so far; ``tables`` are hashes of the rows
-        of its periods. Returns the permanent position of the line. InvalidParameterError if the file is
-        not that of these records, or cannot be read and written; after a disk error the line may be
-        in the file.
+        of its periods. Returns the permanent position of the line. InvalidParameterError if the
+        file is not that of these records, or cannot be read and written; after a disk error the
+        line may be in the file.
         """
         new = dict(tables or {})
         if self.path is None:
