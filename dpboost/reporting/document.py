@@ -150,20 +150,8 @@ class Document:
     def page(self, path: str | os.PathLike[str] | None = None) -> str | None:
         """Return a self-contained HTML page, or write it to a file.
 
-        Parameters
-        ----------
-        path : path, optional
-            Output file, in UTF-8.
-
-        Returns
-        -------
-        str or None
-            The page if no path is given.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; an existing file is then unchanged.
+        The file is in UTF-8; without a path the page is returned. OSError if the file cannot be
+        written; an existing file is then unchanged.
         """
         page = (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
