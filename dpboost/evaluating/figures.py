@@ -60,8 +60,14 @@ class Estimate:
     ) -> Estimate:
         """Return a figure from variances.
 
-        ``sampling`` and ``noise`` are variances of the value, ``least`` and ``most`` the ends of
-        the range of the metric, and ``root`` says whether the metric is the root of the value.
+        Parameters
+        ----------
+        sampling, noise : float
+            Variances of the value.
+        least, most : float
+            Ends of the range of the metric.
+        root : bool, default=False
+            Whether the metric is the root of the value.
         """
         if not math.isfinite(value + sampling + noise):
             value, sampling, noise = 0.0, math.inf, math.inf

@@ -149,8 +149,8 @@ class Booster(LoadedBooster):
         """Return the Booster of an ensemble.
 
         ``parameters`` are public training parameters, as in `model_text`. It is the same as of the
-        text of `model_text`, which refuses what it cannot write, without reading that text twice:
-        LightGBM parses it, but it is not checked before.
+        text of `model_text`, without reading that text twice: LightGBM parses it, but it is not
+        checked before. InvalidParameterError is raised as by `model_text`.
         """
         return cls.of_written_text(model_text(ensemble, parameters=parameters))
 
