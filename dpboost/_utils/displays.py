@@ -16,12 +16,8 @@ MOST_ROWS = 25
 def aligned(rows: Sequence[tuple[str, ...]], numbers: frozenset[int] = frozenset()) -> list[str]:
     """Return the lines of a table in columns.
 
-    Parameters
-    ----------
-    rows : sequence of tuple of str
-        Equally many cells each; the head among them.
-    numbers : frozenset of int
-        Columns that are set to the right.
+    Rows have equally many cells each; the head is among them. The columns ``numbers`` are set to
+    the right.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -69,10 +65,7 @@ def html_table(
 def data_frame(owner: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
     """Return a table as a data frame of pandas.
 
-    Parameters
-    ----------
-    owner : str
-        Class whose ``to_frame`` is called.
+    The ``owner`` is the class whose ``to_frame`` is called.
     """
     try:
         import pandas as pd
@@ -86,13 +79,7 @@ def data_frame(owner: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -
 def new_axes(what: str, ax: Any = None, **options: Any) -> Any:
     """Return the given axes, or new ones.
 
-    Parameters
-    ----------
-    what : str
-        What is drawn, with which the message begins.
-    ax : matplotlib.axes.Axes, optional
-    **options
-        Of ``pyplot.subplots``.
+    ``what`` is drawn: the message begins with it. Options are those of ``pyplot.subplots``.
     """
     if ax is not None:
         if not hasattr(ax, "get_figure"):

@@ -25,26 +25,12 @@ def to_integer_units(
 ) -> NDArray[Any]:
     """Return numbers as integers between two public bounds, whatever the numbers are.
 
-    Parameters
-    ----------
-    values : array-like of float
-        In units; NaN and infinities included.
-    low, high : int
-        Public, ``low <= high``, within +-2^53 and within the range of ``dtype``.
-    dtype : type of integer, default=np.int64
-    toward_zero : bool, default=False
-        Whether fractions are dropped; by default numbers are rounded to the nearest integer, ties
-        to even.
-
-    Returns
-    -------
-    ndarray of ``dtype``, shape of ``values``
-        In ``low..high``. NaN becomes the integer of this range that is nearest to zero.
-
-    Raises
-    ------
-    ValueError
-        For bounds that are not as above. They are public, so the error reveals nothing.
+    ``values`` are in units; NaN and infinities are included. The public bounds ``low <= high`` are
+    within +-2^53 and within the range of ``dtype``. With ``toward_zero`` fractions are dropped; by
+    default numbers are rounded to the nearest integer, ties to even. The result has the shape of
+    ``values`` and is in ``low..high``; NaN becomes the integer of this range that is nearest to
+    zero. ValueError for bounds that are not as above: they are public, so the error reveals
+    nothing.
 
     Privacy
     -------

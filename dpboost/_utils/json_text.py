@@ -12,10 +12,7 @@ DEEPEST_JSON = 100
 def parse_json(text: str | bytes) -> Any:
     """Return what a text in JSON says.
 
-    Raises
-    ------
-    ValueError
-        For what is no JSON, and for lists and objects more than 100 levels deep.
+    ValueError for what is no JSON, and for lists and objects more than 100 levels deep.
     """
     try:
         found = json.loads(text)

@@ -10,16 +10,8 @@ from typing import Any
 def name_of(module: ModuleType, name: str) -> Any:
     """Return what a name of a module of LightGBM stands for here.
 
-    Parameters
-    ----------
-    module : module
-        Of LightGBM.
-
-    Returns
-    -------
-    object
-        Ours where this package has the name, so that nothing trains without privacy by an import
-        that was changed; else LightGBM's own.
+    It is ours where this package has the name, so that nothing trains without privacy by an import
+    that was changed; else LightGBM's own.
     """
     theirs = getattr(module, name)
     if name.startswith("__"):

@@ -197,14 +197,9 @@ def with_effects(
 ) -> str:
     """Return a numpydoc text whose parameters end with their range and effects.
 
-    Parameters
-    ----------
-    thing : class, function or str
-        With a docstring; its text is left alone where it lists no parameters.
-    ranges : mapping of str to str, optional
-        Ranges that the text itself does not state.
-    effects : mapping of str to (str, str)
-        On privacy and on accuracy. Parameters that are not in it are left alone.
+    The docstring of ``thing``, a class, function or text, is left alone where it lists no
+    parameters. ``ranges`` are those that the text itself does not state, ``effects`` those on
+    privacy and on accuracy; parameters that are not in it are left alone.
     """
     text = cleandoc(thing if isinstance(thing, str) else thing.__doc__ or "")
     before, mark, rest = text.partition("Parameters\n----------\n")

@@ -116,24 +116,8 @@ def open_private(path: str | os.PathLike[str], new: bool = False) -> int:
 
     It is private from the moment that it exists: by the mode 0600 on Unix, on Windows by an access
     list that names its owner, the system and administrators, and takes nothing from the folder.
-
-    Parameters
-    ----------
-    path : path
-    new : bool
-        Whether a file that exists is an error.
-
-    Returns
-    -------
-    int
-        A descriptor.
-
-    Raises
-    ------
-    FileExistsError
-        If a new file is asked for and something is there.
-    OSError
-        If it can be neither opened nor made.
+    With ``new`` a file that exists is an error: FileExistsError. OSError if it can be neither
+    opened nor made. Returns a descriptor.
     """
     return _opened(os.fspath(path), new)
 
@@ -146,10 +130,7 @@ def is_private(path: str | os.PathLike[str]) -> bool:
 def lock_alone(descriptor: int) -> None:
     """Lock a file until it is closed.
 
-    Raises
-    ------
-    BlockingIOError
-        At once, if another process holds it.
+    BlockingIOError at once, if another process holds it.
     """
     if sys.platform == "win32":
         try:

@@ -29,13 +29,9 @@ def round_progress(
 ) -> Iterator[Callable[[], None]]:
     """Yield a function to be called after each round.
 
-    Parameters
-    ----------
-    show : bool
-        False for silence. Otherwise a line appears on a terminal, or in a notebook, after two
-        seconds, and is wiped at the end.
-    spent : callable
-        Returns the part of the budget that is recorded so far, a public number.
+    Without ``show`` there is silence. Otherwise a line appears on a terminal, or in a notebook,
+    after two seconds, and is wiped at the end. ``spent`` returns the part of the budget that is
+    recorded so far, a public number.
 
     Privacy
     -------

@@ -34,12 +34,7 @@ _CURE = "multiply the numbers, and their bounds, by a public constant"
 def check_text(value: object, what: str) -> None:
     """Raise for text that no file can hold: half a character of UTF-16.
 
-    Parameters
-    ----------
-    value : object
-        Public: it is shown. What is no text passes.
-    what : str
-        Begins the message.
+    The value is public: it is shown. What is no text passes. ``what`` begins the message.
     """
     if not isinstance(value, str):
         return
@@ -147,16 +142,8 @@ def interval(name: str, value: Any) -> tuple[float, float]:
 def label_range(name: str, owner: str, value: Any) -> tuple[float, float]:
     """Return (lower, upper) with ``lower < upper``, of a size that models can hold.
 
-    Parameters
-    ----------
-    name, owner : str
-        Whose parameter it is, for messages.
-
-    Raises
-    ------
-    InvalidParameterError
-        For anything else, for bounds beyond `LARGEST_BOUND` and for bounds closer than
-        `LEAST_WIDTH`.
+    InvalidParameterError, about the parameter ``name`` of ``owner``, for anything else, for bounds
+    beyond `LARGEST_BOUND` and for bounds closer than `LEAST_WIDTH`.
     """
     must = "(lower, upper) with lower < upper, two finite numbers"
     pair = finite_numbers(name, value, must, owner)
@@ -223,11 +210,8 @@ _ARROW = ("date32", "date64", "timestamp", "duration")
 def day_number(value: Any) -> float | None:
     """Return a date, a time of a day or a duration in days, None for what is none of them.
 
-    Parameters
-    ----------
-    value : any object
-        Of ``datetime``, numpy or pandas, or a date as ISO text. Without a time zone it is taken
-        as it is, with one in UTC.
+    The value is an object of ``datetime``, numpy or pandas, or a date as ISO text. Without a time
+    zone it is taken as it is, with one in UTC.
     """
     if isinstance(value, str):
         try:

@@ -16,22 +16,11 @@ from dpboost._utils.validation import InvalidParameterError
 def checked_sparse(X: Any) -> Any:
     """Return a sparse matrix with the same cells that can be converted and read.
 
-    Parameters
-    ----------
-    X : scipy sparse matrix or array of shape (n_rows, n_features)
-        Of any format.
-
-    Returns
-    -------
-    scipy sparse matrix or array
-        A new one around the same arrays where that can be: what ``X`` remembers of its indices,
-        that they are sorted for instance, may be older than they are. LIL and DOK become COO.
-
-    Raises
-    ------
-    InvalidParameterError
-        For other numbers of dimensions, and for indices that are no integers, lie outside the
-        shape or are more or fewer than the values.
+    ``X`` is a matrix or array of any format. The result is a new one around the same arrays where
+    that can be: what ``X`` remembers of its indices, that they are sorted for instance, may be
+    older than they are. LIL and DOK become COO. InvalidParameterError for other numbers of
+    dimensions, and for indices that are no integers, lie outside the shape or are more or fewer
+    than the values.
 
     Privacy
     -------

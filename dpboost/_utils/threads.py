@@ -56,15 +56,9 @@ class Threads:
 
     A thread without a free processor delays all others at the end of every kernel, and OpenMP
     threads wait actively: on a busy machine many threads are many times slower than one. Only the
-    running time depends on the number.
-
-    Parameters
-    ----------
-    most : int
-        Threads on an idle machine.
-    yields : bool, default=False
-        Whether there are fewer while the machine is busy; where the system does not say how busy
-        it is (elsewhere than on Linux), there are always ``most``.
+    running time depends on the number. There are ``most`` threads on an idle machine; with
+    ``yields`` there are fewer while the machine is busy. Where the system does not say how busy it
+    is (elsewhere than on Linux), there are always ``most``.
     """
 
     __slots__ = ("_asked", "_now", "most", "yields")

@@ -145,12 +145,7 @@ _KINDS: dict[type, type] = {int: _DefaultInt, float: _DefaultFloat, str: _Defaul
 
 
 def default(value: Any) -> Any:
-    """Return a number or a word, equal to `value`, that counts as not given.
-
-    Parameters
-    ----------
-    value : int, float or str
-    """
+    """Return a number or a word, equal to `value`, that counts as not given."""
     return _KINDS[type(value)](value)
 
 
@@ -182,11 +177,6 @@ def is_command_line() -> bool:
 def worded(python: str, command: str) -> str:
     """Return the words of the interface in use.
 
-    Parameters
-    ----------
-    python : str
-        For users of the functions.
-    command : str
-        For users of the command line.
+    ``python`` is for users of the functions, ``command`` for users of the command line.
     """
     return command if _IS_COMMAND_LINE.get() else python

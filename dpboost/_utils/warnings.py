@@ -63,16 +63,10 @@ class PrivacyWarning(UserWarning):
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line that called the library: at the end of the fit that is running, or at once.
 
-    What is no condition of a guarantee is advice: a fit gives it once in a process and for a
-    table, and not at all where `without_advice` says so and the class does not object by
-    ``even_silent``.
-
-    Parameters
-    ----------
-    message : str
-        Made of public values; ends with a cure.
-    category : type of Warning
-        Of this kind of line alone, where it is a condition of a guarantee.
+    What is no condition of a guarantee is advice: a fit gives it once in a process and for a table,
+    and not at all where `without_advice` says so and the class does not object by ``even_silent``.
+    The message is made of public values and ends with a cure; the category is of this kind of line
+    alone, where it is a condition of a guarantee.
     """
     if _quiet.get():
         return
@@ -90,12 +84,8 @@ def warn_user(message: str, category: type[Warning]) -> None:
 def warn_once(message: str, category: type[Warning], table: Hashable = None) -> None:
     """Warn as `warn_user` does, but once in this process of a table.
 
-    Parameters
-    ----------
-    message : str
-        Made of public values. Texts that differ in their numbers alone are one.
-    table : hashable, optional
-        Names and types of columns.
+    The message is made of public values; texts that differ in their numbers alone are one.
+    ``table`` has names and types of columns.
     """
     if _quiet.get():
         return
@@ -158,10 +148,7 @@ def without_advice(silent: bool) -> Iterator[None]:
 def of_table(table: Hashable) -> None:
     """Say of which table the fit that is running is.
 
-    Parameters
-    ----------
-    table : hashable
-        Names and types of its columns, which are public; never anything of its cells.
+    It is named by names and types of its columns, which are public; never by anything of its cells.
     """
     fit = _running.get()
     if fit is not None:
@@ -186,10 +173,7 @@ def quiet() -> Iterator[None]:
 def one_warning(fit: Callable[P, R]) -> Callable[P, R]:
     """Have a function that fits warn of everything new at once, when it has succeeded.
 
-    Parameters
-    ----------
-    fit : callable
-        Inside another such function it leaves the warning to that one.
+    Inside another such function it leaves the warning to that one.
     """
 
     @wraps(fit)

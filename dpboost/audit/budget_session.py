@@ -76,20 +76,13 @@ class BudgetSession:
 
 @dataclass(eq=False)
 class SessionAudit:
-    """What the sessions have shown.
+    """What the sessions have shown."""
 
-    Parameters
-    ----------
-    n_runs : int
-        Sessions, those on the second tables included.
-    reached : dict of str to float
-        Largest part of its charge that each kind of release cost.
-    largest : float
-        Largest part of what was recorded that the differing row cost.
-    """
-
+    #: Sessions, those on the second tables included.
     n_runs: int = 0
+    #: Largest part of its charge that each kind of release cost.
     reached: dict[str, float] = field(default_factory=dict)
+    #: Largest part of what was recorded that the differing row cost.
     largest: float = 0.0
     violations: list[tuple[str, Violation]] = field(default_factory=list)
 

@@ -38,20 +38,13 @@ _SILENT = (RowCoins, Entropy, Threads)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TracedStep:
-    """One step of a call.
+    """One step of a call."""
 
-    Parameters
-    ----------
-    kind : str
-        ``"release"``, or how a query or command was handed over.
-    name : str
-        Path of the release, the name of the command, or the class of the query.
-    content : str
-        The line of the ledger and the shape, or a digest of what was handed over.
-    """
-
+    #: ``"release"``, or how a query or command was handed over.
     kind: str
+    #: Path of the release, the name of the command, or the class of the query.
     name: str
+    #: The line of the ledger and the shape, or a digest of what was handed over.
     content: str
 
 

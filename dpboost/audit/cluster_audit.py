@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -14,7 +14,7 @@ import numpy as np
 
 from dpboost.audit.neighboring_pairs import Pair, pair_of
 from dpboost.audit.non_interference import non_interference
-from dpboost.audit.pair_replay import replay_pair
+from dpboost.audit.pair_replay import Fit, replay_pair
 from dpboost.audit.recorded_calls import FOR_CLASSES, FOR_NUMBERS, LABELS, NUMBERS, X
 from dpboost.audit.recorded_calls import N_ROWS as N_CALL_ROWS
 from dpboost.audit.run_trace import Violation
@@ -36,22 +36,24 @@ def fits_on_workers() -> list[Violation]:
 
     The row that differs is the last one: workers make coins of the numbers of rows.
     """
-    found: list[Violation] = []
     with _workers() as client:
-        for fit, pair in _cases(client):
-            for one in (pair, pair.swapped):
-                found += replay_pair(fit, one).violations
-    return found
+        return _replayed(_cases(client))
 
 
 def fits_on_spark() -> list[Violation]:
     """Replay fits on a Spark session of this machine, whose tasks are processes of their own."""
-    found: list[Violation] = []
     with _session() as session:
-        for fit, pair in _spark_cases(session):
-            for one in (pair, pair.swapped):
-                found += replay_pair(fit, one).violations
-    return found
+        return _replayed(_spark_cases(session))
+
+
+def _replayed(cases: Iterable[tuple[Fit, Pair]]) -> list[Violation]:
+    """Replay each fit on its pair in both directions."""
+    return [
+        violation
+        for fit, pair in cases
+        for one in (pair, pair.swapped)
+        for violation in replay_pair(fit, one).violations
+    ]
 
 
 def why_no_spark() -> str | None:
@@ -122,7 +124,7 @@ def _session() -> Iterator[Any]:
         session.stop()
 
 
-def _spark_cases(session: Any) -> Iterator[tuple[Callable[[Any, Any], Mapping[str, Any]], Pair]]:
+def _spark_cases(session: Any) -> Iterator[tuple[Fit, Pair]]:
     """Yield two fits of numbers, one with rows that are assigned to trees at random, in secret."""
     random = np.random.default_rng(0)
     X = random.integers(0, 2, (N_ROWS, 2)).astype(float)
@@ -132,7 +134,7 @@ def _spark_cases(session: Any) -> Iterator[tuple[Callable[[Any, Any], Mapping[st
         yield _spark_fit_of(session, {"recipe": recipe, **settings}), pair
 
 
-def _spark_fit_of(session: Any, terms: dict[str, Any]) -> Callable[[Any, Any], Mapping[str, Any]]:
+def _spark_fit_of(session: Any, terms: dict[str, Any]) -> Fit:
     """Return a fit to two partitions that shows model text and report."""
     from dpboost.spark import SparkDPBoostRegressor
 
@@ -157,7 +159,7 @@ def _spark_fit_of(session: Any, terms: dict[str, Any]) -> Callable[[Any, Any], M
     return fit
 
 
-def _cases(client: Any) -> Iterator[tuple[Callable[[Any, Any], Mapping[str, Any]], Pair]]:
+def _cases(client: Any) -> Iterator[tuple[Fit, Pair]]:
     random = np.random.default_rng(0)
     X = random.integers(0, 2, (N_ROWS, 2)).astype(float)
     for neighbors in Neighbors:
@@ -172,9 +174,7 @@ def _cases(client: Any) -> Iterator[tuple[Callable[[Any, Any], Mapping[str, Any]
                 yield _fit_of(client, classes, terms), pair
 
 
-def _fit_of(
-    client: Any, classes: bool, terms: dict[str, Any]
-) -> Callable[[Any, Any], Mapping[str, Any]]:
+def _fit_of(client: Any, classes: bool, terms: dict[str, Any]) -> Fit:
     """Return a fit to partitions that shows model text, report and fitted values."""
     import dask.array
 

@@ -28,12 +28,8 @@ OUT_OF_REACH = 1 << 45
 def lone_category(make_estimator: Callable[[], Any]) -> list[Violation]:
     """Compute the exact chance that categories of one row come out, and hold it to its charge.
 
-    Outcomes are forced to find the least noisy count that the code lets through.
-
-    Raises
-    ------
-    RuntimeError
-        If the estimator learns no categories: there is nothing to audit.
+    Outcomes are forced to find the least noisy count that the code lets through. RuntimeError if
+    the estimator learns no categories: there is nothing to audit.
     """
     line, released = _fit(make_estimator, OUT_OF_REACH)
     if not released:

@@ -30,17 +30,12 @@ class FarRows:
 
     Labels are finite, weights are not negative, and every public class occurs: other tables are
     refused, which is outside the guarantee.
-
-    Parameters
-    ----------
-    kind : str
-        One of ``KINDS``.
-    n_rows : int
-        Wished for; there are as many rows as public classes at least, since their set is public.
     """
 
     call: Call
+    #: One of ``KINDS``.
     kind: str
+    #: Wished for; there are as many rows as public classes at least, since their set is public.
     n_rows: int
     seed: int = 0
 

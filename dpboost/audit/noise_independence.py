@@ -42,24 +42,16 @@ ALL = "all draws"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Look:
-    """Draws that must be independent.
-
-    Parameters
-    ----------
-    size : int
-        Entries of a release.
-    noise : ndarray of float
-        In standard deviations, in the order of the draws.
-    step : float
-        What one unit of a release is worth in them.
-    value : ndarray of int64
-        What the noise was added to.
-    """
+    """Draws that must be independent."""
 
     label: str
+    #: Entries of a release.
     size: int
+    #: In standard deviations, in the order of the draws.
     noise: NDArray[np.float64]
+    #: What one unit of a release is worth in them.
     step: float
+    #: What the noise was added to.
     value: NDArray[np.int64]
 
     @property

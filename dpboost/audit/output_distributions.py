@@ -17,21 +17,14 @@ from dpboost.audit.run_trace import DivergenceError, KernelCall
 
 @dataclass(frozen=True, kw_only=True)
 class CallLoss:
-    """Privacy loss of the outcome of a kernel.
+    """Privacy loss of the outcome of a kernel."""
 
-    Parameters
-    ----------
-    observed : float
-        log P(outcome | first table) - log P(outcome | second table).
-    low, high : float
-        Smallest and largest value over all outcomes; infinite for Gaussian noise.
-    shift_squared : float or None
-        For Gaussian noise, the squared distance of the two values in standard deviations.
-    """
-
+    #: log P(outcome | first table) - log P(outcome | second table).
     observed: float
+    #: Smallest and largest value over all outcomes; infinite for Gaussian noise.
     low: float
     high: float
+    #: For Gaussian noise, the squared distance of the two values in standard deviations.
     shift_squared: float | None = None
 
 

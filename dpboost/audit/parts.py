@@ -99,28 +99,20 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Result of one part.
-
-    Parameters
-    ----------
-    what : str
-        In words, where there is no audit of a recipe.
-    runs : int or None
-        How often something ran, where a part counts it.
-    reached : mapping of str to float
-        Largest part of its charge that each kind of release cost, where there is no audit of a
-        recipe, which has its own.
-    labels : tuple of str
-        Kinds of releases that a part audits in another way.
-    """
+    """Result of one part."""
 
     name: str
     audit: RecipeAudit | BoxAudit | None = None
+    #: In words, where there is no audit of a recipe.
     what: str = ""
     violations: tuple[tuple[str, Violation], ...] = ()
     seconds: float = 0.0
+    #: How often something ran, where a part counts it.
     runs: int | None = None
+    #: Largest part of its charge that each kind of release cost, where there is no audit of a
+    #: recipe, which has its own.
     reached: Mapping[str, float] = field(default_factory=dict)
+    #: Kinds of releases that a part audits in another way.
     labels: tuple[str, ...] = ()
 
     @property
@@ -286,20 +278,10 @@ def _sessions(request: Request) -> Outcome:
     return Outcome(name=SESSION, violations=violations, runs=audit.n_runs, reached=audit.reached)
 
 
-def _replayed(name: str, replayed: Callable[[], RecipeAudit]) -> Outcome:
-    audit = replayed()
+def _outcome(name: str, run: Callable[[], RecipeAudit | BoxAudit]) -> Outcome:
+    audit = run()
     violations = tuple(audit.violations)
     return Outcome(name=name, audit=audit, violations=violations, seconds=audit.seconds)
-
-
-def _boxed(name: str, boxed: Callable[[], BoxAudit]) -> Outcome:
-    audit = boxed()
-    found: tuple[tuple[str, Violation], ...] = ()
-    if audit.violated:
-        message = f"measured {audit.bound:.6g}, claimed {audit.claim:.6g}"
-        violation = Violation("black box", audit.setting, message)
-        found = ((audit.setting, violation),)
-    return Outcome(name=name, audit=audit, violations=found, seconds=audit.seconds)
 
 
 def _some(witnesses: Iterable[Witness], name: str, request: Request) -> list[Witness]:
@@ -318,7 +300,7 @@ def _recipe(recipe: str, request: Request) -> list[AuditPart]:
         def replayed(name: str = name, claimed: Any = claimed) -> RecipeAudit:
             return replay_recipe(recipe, **claimed, chosen=_some(bank(), name, request))
 
-        run = partial(_replayed, name, replayed)
+        run = partial(_outcome, name, replayed)
         parts.append(AuditPart(name=name, what="replay", run=run, cost=18))
         if request.quick and name not in QUICK_BOXES:
             continue
@@ -330,7 +312,7 @@ def _recipe(recipe: str, request: Request) -> list[AuditPart]:
         for setting, n_runs in settings:
             what = "black box, " + ", ".join(f"{key} {value}" for key, value in setting.items())
             run = partial(
-                _boxed, name, partial(black_box, recipe, setting, **claimed, n_runs=n_runs)
+                _outcome, name, partial(black_box, recipe, setting, **claimed, n_runs=n_runs)
             )
             parts.append(AuditPart(name=name, what=what, run=run, cost=n_runs / 50))
     return parts
@@ -344,9 +326,9 @@ def _tree(name: str, request: Request) -> list[AuditPart]:
         chosen = _some(tree_bank(recipe), name, request)
         return replay_tree_recipe(recipe, epsilon=epsilon, chosen=chosen)
 
-    parts = [AuditPart(name=name, what="replay", run=partial(_replayed, name, replayed), cost=9)]
+    parts = [AuditPart(name=name, what="replay", run=partial(_outcome, name, replayed), cost=9)]
     if not request.quick or name in QUICK_BOXES:
-        run = partial(_boxed, name, partial(tree_black_box, recipe, epsilon=epsilon, n_runs=runs))
+        run = partial(_outcome, name, partial(tree_black_box, recipe, epsilon=epsilon, n_runs=runs))
         parts.append(AuditPart(name=name, what="black box, max_depth 0", run=run, cost=runs / 100))
     return parts
 
@@ -364,11 +346,11 @@ def _others(request: Request) -> list[AuditPart]:
             if epsilon != request.epsilon:
                 name = f"{OTHER}, epsilon {epsilon:g}"
             cases = other_cases(relation, epsilon=epsilon, delta=delta)
-            run = partial(_replayed, name, partial(replay_cases, name, cases, epsilon=epsilon))
+            run = partial(_outcome, name, partial(replay_cases, name, cases, epsilon=epsilon))
             parts.append(AuditPart(name=name, what=f"replay, {relation.value}", run=run, cost=8))
     if not request.quick:
         name = f"best, epsilon {LARGE_EPSILON:g}"
         strong = partial(replay_recipe, "best", epsilon=LARGE_EPSILON, delta=DELTA)
         what = f"replay, epsilon {LARGE_EPSILON:g}"
-        parts.append(AuditPart(name="best", what=what, run=partial(_replayed, name, strong)))
+        parts.append(AuditPart(name="best", what=what, run=partial(_outcome, name, strong)))
     return parts

@@ -34,20 +34,14 @@ OBJECTIVES = ("quantile", "l1", "huber", "fair", "poisson", "gamma", "tweedie")
 
 @dataclass(eq=False)
 class RandomAudit:
-    """Result of random replays of a seed, which determines the fits but not their noise.
-
-    Parameters
-    ----------
-    n_replays, n_refused, n_stopped : int
-        Pairs of fits that were weighed, fits that were refused, and pairs that ended in an error.
-    violations : list of (str, Violation)
-        With the fit in words.
-    """
+    """Result of random replays of a seed, which determines the fits but not their noise."""
 
     seed: int
+    #: Pairs of fits that were weighed, fits that were refused, and pairs that ended in an error.
     n_replays: int = 0
     n_refused: int = 0
     n_stopped: int = 0
+    #: With the fit in words.
     violations: list[tuple[str, Violation]] = field(default_factory=list)
     seconds: float = 0.0
 

@@ -175,6 +175,13 @@ class BoxAudit:
             return self.estimate.mu_at(ALARM_CONFIDENCE) > self.claim
         return self.estimate.epsilon_at(ALARM_CONFIDENCE) > self.claim
 
+    @property
+    def violations(self) -> list[tuple[str, Violation]]:
+        """The refuted claim, or nothing."""
+        message = f"measured {self.bound:.6g}, claimed {self.claim:.6g}"
+        found = (self.setting, Violation("black box", self.setting, message))
+        return [found] if self.violated else []
+
 
 def boxed(
     recipe: str,

@@ -37,21 +37,14 @@ KINDS = ("recipes", "objectives", "input forms", "calls")
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedCall:
-    """One call to be recorded.
+    """One call to be recorded."""
 
-    Parameters
-    ----------
-    kind : str
-        One of ``KINDS``.
-    make : callable
-        Prepares what the call needs, such as a model and a budget, and returns the call.
-    given : mapping
-        Arguments that a transcript does not hold.
-    """
-
+    #: One of ``KINDS``.
     kind: str
     name: str
+    #: Prepares what the call needs, such as a model and a budget, and returns the call.
     make: Callable[[], Callable[[], Any]]
+    #: Arguments that a transcript does not hold.
     given: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
 

@@ -107,9 +107,7 @@ def _more_of(estimator: Any, probe: Any) -> dict[str, Any]:
     }
 
 
-def estimator_fit(
-    make_estimator: MakeEstimator, *, probe: Any = None, before: Callable[[], Any] | None = None
-) -> Fit:
+def estimator_fit(make_estimator: MakeEstimator, *, probe: Any = None) -> Fit:
     """Turn an estimator into what the replay auditor runs.
 
     Parameters
@@ -126,8 +124,6 @@ def estimator_fit(
     """
 
     def fit(X: Any, y: Any) -> Mapping[str, Any]:
-        if before is not None:
-            before()
         heard: dict[str, Any] = {}
         with overhear(heard):
             estimator = make_estimator().fit(X, y)

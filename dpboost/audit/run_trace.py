@@ -73,25 +73,17 @@ class DivergenceError(Exception):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KernelCall:
-    """One call of a kernel that draws.
-
-    Parameters
-    ----------
-    given : ndarray of int64
-        The private values or scores.
-    integers : tuple of int
-        The other arguments: the scale of the noise as it was handed over.
-    alignment : Alignment or None
-        In a replay, which entries of the recorded call these are; None if they are the same.
-    keys : tuple
-        Column and category of every entry of a stability histogram; else empty.
-    """
+    """One call of a kernel that draws."""
 
     kernel: str
+    #: The private values or scores.
     given: NDArray[np.int64]
+    #: The other arguments: the scale of the noise as it was handed over.
     integers: tuple[int, ...]
     outcome: NDArray[Any]
+    #: In a replay, which entries of the recorded call these are; None if they are the same.
     alignment: Alignment | None = None
+    #: Column and category of every entry of a stability histogram; else empty.
     keys: tuple[Any, ...] = ()
 
 
@@ -114,48 +106,33 @@ class TracedRelease:
 
 @dataclass(eq=False)
 class CoinRequest:
-    """One key for the coins of all rows, asked for in a scope.
-
-    Parameters
-    ----------
-    words : ndarray of uint64
-        Coins by id.
-    key : bytes
-        From which workers make the coins of their rows, where the fit has them do so.
-    readings : list of (int, int)
-        First row and the row after the last one of each reading.
-    """
+    """One key for the coins of all rows, asked for in a scope."""
 
     scope: tuple[str, ...]
+    #: Coins by id.
     words: NDArray[np.uint64]
+    #: From which workers make the coins of their rows, where the fit has them do so.
     key: bytes = b""
+    #: First row and the row after the last one of each reading.
     readings: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(eq=False)
 class RunTrace:
-    """All releases of a run, the coins of its rows, and what was noticed on the way.
+    """All releases of a run, the coins of its rows, and what was noticed on the way."""
 
-    Parameters
-    ----------
-    ids : sequence of int
-        Who each row of the table is; neighbors share the ids of the rows they share.
-    ledger : Ledger or None
-        The last one of ``ledgers``, which are in the order in which they were opened.
-    children : list of RunTrace
-        Of further ledgers, where a run opens several.
-    values : list of (str, value)
-        Public values that were chosen on the way, such as the name of a holdout.
-    """
-
+    #: Who each row of the table is; neighbors share the ids of the rows they share.
     ids: NDArray[np.int64]
     lines: list[TracedRelease] = field(default_factory=list)
     coins: list[CoinRequest] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
+    #: The last one of ``ledgers``, which are in the order in which they were opened.
     ledger: Ledger | None = None
     ledgers: list[Ledger] = field(default_factory=list)
+    #: Of further ledgers, where a run opens several.
     children: list[RunTrace] = field(default_factory=list)
     public_calls: list[Call] = field(default_factory=list)
+    #: Public values that were chosen on the way, such as the name of a holdout.
     values: list[tuple[str, Any]] = field(default_factory=list)
     # What the run let out, or how it ended.
     shown: Mapping[str, Any] = field(default_factory=dict)
@@ -240,21 +217,11 @@ class _RunSpy(_Spy):
 class Recorder:
     """Listens to one fit: writes it down, or replays what another one wrote.
 
-    Parameters
-    ----------
-    ids : sequence of int
-        Who each row of the table is.
-    n_ids : int, optional
-        Coins are tossed for the ids below this, so that the neighbors find theirs.
-    source : RunTrace, optional
-        The run whose outcomes are forced and whose coins are used.
-    steering : Steering, optional
-        Outcomes to force in a run that is recorded.
-    coin : float, optional
-        Put every row's coin at this position of [0, 1) instead of tossing it.
-    several, nested : bool, default=False
-        Whether the run may open more than one ledger: under a budget, or of parts of the run, which
-        toss no coins.
+    ``ids`` says who each row of the table is. Coins are tossed for the ids below ``n_ids``, so that
+    the neighbors find theirs, or all of them lie at ``coin``, in [0, 1). ``source`` is the run
+    whose outcomes are forced and whose coins are used; ``steering`` are outcomes to force in a run
+    that is recorded. With ``several`` the run may open more than one ledger, under a budget; with
+    ``nested`` also ledgers of parts of the run, which toss no coins.
     """
 
     def __init__(

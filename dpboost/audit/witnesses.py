@@ -216,21 +216,17 @@ def one_row_leaf(task: str, neighbors: Neighbors, tree: int) -> Witness:
     if task == "regression":
         added = shared[0]
     steering = {**_pushed(task, 0), **_idle(2, start=2 * tree)}
-    if neighbors is Neighbors.ADD_REMOVE:
-        pair = pair_of(
-            shared, labels[:1], added, labels[1], neighbors, steering=steering, coin=_coin(tree)
-        )
-    else:
-        pair = pair_of(
-            shared[:0],
-            labels[:0],
-            added,
-            labels[1],
-            neighbors,
-            instead=(shared[0], labels[0]),
-            steering=steering,
-            coin=_coin(tree),
-        )
+    n_shared = int(neighbors is Neighbors.ADD_REMOVE)
+    pair = pair_of(
+        shared[:n_shared],
+        labels[:n_shared],
+        added,
+        labels[1],
+        neighbors,
+        instead=(shared[0], labels[0]),
+        steering=steering,
+        coin=_coin(tree),
+    )
     return Witness(
         f"one-row leaf, tree {tree}",
         task,

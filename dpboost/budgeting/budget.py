@@ -390,20 +390,8 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     def account(self, accountant: Accountant, fraction: Fraction) -> FractionAccountant:
         """Return the accountant of a fit that uses a fraction of its account.
 
-        Parameters
-        ----------
-        accountant : Accountant
-            Of the fit's recipe.
-        fraction : Fraction
-
-        Returns
-        -------
-        FractionAccountant
-
-        Raises
-        ------
-        InvalidParameterError
-            If the budget has no such account.
+        It is the accountant of the fit's recipe; InvalidParameterError if the budget has no such
+        account.
         """
         name = MEASURES[accountant.privacy_measure]
         if name not in self._accounts():
@@ -452,16 +440,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     def record(self, own: Sequence[int] | None = None) -> dict[str, Any]:
         """Return terms and lines as plain data, for a certificate.
 
-        Parameters
-        ----------
-        own : sequence of int, optional
-            Positions of the lines of one fit, to list only these. All lines by default.
-
-        Returns
-        -------
-        dict
-            Fractions are strings. A line is ``"booked"``, or ``"closed"`` if a later line with the
-            ``"charged"`` amount replaces it.
+        ``own`` are positions of the lines of one fit, to list only these. Fractions are strings. A
+        line is ``"booked"``, or ``"closed"`` if a later line with the ``"charged"`` amount replaces
+        it.
         """
         lines = self.lines
         shown = [
@@ -530,30 +511,13 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     ) -> int:
         """Record a fraction, first on disk if the records have a file.
 
-        Parameters
-        ----------
-        what : str
-            Name of the estimator.
-        privacy_measure : str
-            Of its accountant.
-        fraction : Fraction
-        part : tuple of (str, str), default=()
-            Which rows it is for, as in a line of the records.
-        tables : mapping of str to str, optional
-            Hashes of the rows of its periods.
+        ``what`` is the name of the estimator, ``part`` the rows that the fraction is for, as in a
+        line of the records, and ``tables`` are hashes of the rows of its periods. Returns the
+        position of the line, by which `close` finds it.
 
-        Returns
-        -------
-        int
-            Position of the line, by which `close` finds it.
-
-        Raises
-        ------
-        BudgetExceededError
-            If less remains; then nothing is recorded.
-        InvalidParameterError
-            In another process than the one that opened the budget, or if the rows of a period
-            differ from earlier ones.
+        BudgetExceededError if less remains; then nothing is recorded. InvalidParameterError in
+        another process than the one that opened the budget, or if the rows of a period differ from
+        earlier ones.
         """
         self.check_process()
         account = MEASURES[privacy_measure]
@@ -599,19 +563,9 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     def close(self, position: int, fraction: Fraction) -> None:
         """Return the reserved fraction that a fit did not charge.
 
-        Parameters
-        ----------
-        position : int
-            Of the line, from `reserve`.
-        fraction : Fraction
-            Charged fraction, which stays recorded.
-
-        Raises
-        ------
-        ValueError
-            If the line was closed before, or had reserved less.
-        InvalidParameterError
-            In another process than the one that opened the budget.
+        ``position`` is that of the line, from `reserve`; the charged ``fraction`` stays recorded.
+        ValueError if the line was closed before, or had reserved less; InvalidParameterError in
+        another process than the one that opened the budget.
         """
         self.check_process()
         with self._lock:
@@ -674,10 +628,7 @@ class Budget(ShownBudget, WindowedBudget, ChargedBudget):
     def held_out(self, model: Any) -> tuple[HeldRows, Part]:
         """Return the rows that a model's last fit held out, and their part of the records.
 
-        Raises
-        ------
-        InvalidParameterError
-            If there are none.
+        InvalidParameterError if there are none.
         """
         try:
             with self._lock:

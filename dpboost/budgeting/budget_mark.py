@@ -7,26 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetMark:
-    """The identifier of an open budget, without its content.
+    """The identifier of an open budget, without its content."""
 
-    Parameters
-    ----------
-    token : str
-        Of the object in the process that opened it.
-    title : str
-        What messages call its table.
-    path : str or None
-        Its file, by which other processes charge the same records; None without one.
-    n_lines : int
-        Lines that the records had.
-    digest : str
-        Of the terms and these lines: another file, or an older copy, has another one.
-    """
-
+    #: Of the object in the process that opened it.
     token: str
+    #: What messages call its table.
     title: str
+    #: Its file, by which other processes charge the same records; None without one.
     path: str | None
+    #: Lines that the records had.
     n_lines: int
+    #: Of the terms and these lines: another file, or an older copy, has another one.
     digest: str
 
     def is_same(self, other: BudgetMark) -> bool:

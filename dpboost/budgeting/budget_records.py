@@ -74,14 +74,8 @@ def spent(
 
     Lines for all rows add up. Of the disjoint parts of a division, the largest counts; overlapping
     divisions add up. With periods it is the largest charge of an individual with rows in the
-    maximum number of periods.
-
-    Parameters
-    ----------
-    overlap : Overlap, optional
-        Where lines are for periods.
-    including : str, optional
-        A period in which the individual has rows.
+    maximum number of periods. It is that of one with rows in the period ``including``, where one is
+    given.
     """
     found: dict[str, Fraction] = {}
     own = counted(lines)
@@ -147,23 +141,10 @@ class BudgetRecords:
     ) -> int:
         """Write a line, on disk if there is a file, unless the check of all lines raises.
 
-        Parameters
-        ----------
-        check : callable
-            ``check(lines, tables)`` of what is recorded so far.
-        tables : mapping of str to str, optional
-            Hashes of the rows of its periods.
-
-        Returns
-        -------
-        int
-            Its permanent position.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the file is not that of these records, or cannot be read and written. After a disk
-            error the line may be in the file.
+        ``check(lines, tables)`` looks at what is recorded so far; ``tables`` are hashes of the rows
+        of its periods. Returns the permanent position of the line. InvalidParameterError if the
+        file is not that of these records, or cannot be read and written; after a disk error the
+        line may be in the file.
         """
         new = dict(tables or {})
         if self.path is None:
@@ -293,12 +274,8 @@ def _opened(path: Path, parameter: str, owner: str = "") -> Iterator[sqlite3.Con
     """Open a file for as long as a line is read or written; the one place that names its faults.
 
     A connection for each call: one that is open must not go through a fork. The file is not made:
-    one that is gone was the only witness of what is spent.
-
-    Raises
-    ------
-    InvalidParameterError
-        In place of every error of SQLite.
+    one that is gone was the only witness of what is spent. Every error of SQLite becomes an
+    InvalidParameterError.
     """
     try:
         with closing(
@@ -454,11 +431,8 @@ def _as_damage() -> Iterator[None]:
 def check_closing(lines: Sequence[BudgetLine], line: BudgetLine) -> None:
     """Raise if a line closes what it cannot, so that something charged would be free again.
 
-    Raises
-    ------
-    ValueError
-        If there is no such line before it, or another one has closed it, or it was for other rows,
-        or had reserved less.
+    ValueError if there is no such line before it, or another one has closed it, or it was for other
+    rows, or had reserved less.
     """
     if line.closes is None:
         return

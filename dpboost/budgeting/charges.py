@@ -28,25 +28,18 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The guarantee of a release, and how often it is repeated.
+    """The guarantee of a release, and how often it is repeated."""
 
-    Parameters
-    ----------
-    kind : {"epsilon", "rho", "mu squared"}
-    amount : Fraction
-        Positive.
-    """
-
+    #: One of "epsilon", "rho", "mu squared".
     kind: str
+    #: Positive.
     amount: Fraction
     times: int = 1
 
     def cost(self, measure: str) -> Fraction | None:
         """Return the charge in the unit of an account; None if there is no conversion.
 
-        Parameters
-        ----------
-        measure : {"epsilon", "rho", "mu squared"}
+        The measure is "epsilon", "rho" or "mu squared".
         """
         if self.kind == measure:
             return self.times * self.amount
@@ -78,14 +71,8 @@ def mu_of_epsilon(epsilon: Fraction) -> Fraction:
 def guarantees_of(event: Any) -> tuple[Guarantee, ...]:
     """Return guarantees that dominate a ``dp_accounting`` event, or raise.
 
-    Parameters
-    ----------
-    event : GaussianDpEvent, LaplaceDpEvent, ComposedDpEvent or SelfComposedDpEvent
-
-    Raises
-    ------
-    InvalidParameterError
-        For every other event, also inside these.
+    It is a GaussianDpEvent, LaplaceDpEvent, ComposedDpEvent or SelfComposedDpEvent;
+    InvalidParameterError for every other event, also inside these.
     """
     kind = type(event)
     name = kind.__name__ if kind.__module__.partition(".")[0] == "dp_accounting" else ""

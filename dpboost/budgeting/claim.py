@@ -38,70 +38,44 @@ SMALLEST_PART = Fraction(1, 10**6)
 
 @dataclass(kw_only=True, eq=False)
 class Holdout:
-    """The held-out rows of a fit.
+    """The held-out rows of a fit."""
 
-    Parameters
-    ----------
-    share : Fraction
-        Expected fraction of the rows.
-    rows : HeldRows, optional
-        The held-out rows, once assigned.
-    reserved : list of int
-        Positions of the lines of a fit that they may stop: for training rows and for these.
-    """
-
+    #: Expected fraction of the rows.
     share: Fraction
+    #: The held-out rows, once assigned.
     rows: HeldRows | None = None
+    #: Positions of the lines of a fit that they may stop: for training rows and for these.
     reserved: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Claim:
-    """The reservation of a fit in a budget.
-
-    Parameters
-    ----------
-    what : str
-        Name of the estimator.
-    accountant : FractionAccountant, optional
-        Accountant of the fit's recipe, once known.
-    part : tuple of (str, str), default=()
-        The rows that it covers, as in a line of the records.
-    holdout : Holdout, optional
-        Rows that are held out before the first release.
-    stops : bool, default=False
-        Whether these rows may stop training, for a part of the reservation.
-    booked : bool, default=False
-        Whether it is already recorded, as the first of several fits under one line.
-    positions : list of int
-        Positions of its lines in the records, once recorded.
-    tables : mapping of str to str
-        Hashes of the rows of its periods.
-    """
+    """The reservation of a fit in a budget."""
 
     budget: Budget
     fraction: Fraction
+    #: Name of the estimator.
     what: str
+    #: Accountant of the fit's recipe, once known.
     accountant: FractionAccountant | None = None
+    #: The rows that it covers, as in a line of the records.
     part: Part = ()
+    #: Rows that are held out before the first release.
     holdout: Holdout | None = None
+    #: Whether these rows may stop training, for a part of the reservation.
     stops: bool = False
+    #: Whether it is already recorded, as the first of several fits under one line.
     booked: bool = False
+    #: Positions of its lines in the records, once recorded.
     positions: list[int] = field(default_factory=list)
+    #: Hashes of the rows of its periods.
     tables: Mapping[str, str] = field(default_factory=dict)
 
     def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that the budget determines.
 
-        Parameters
-        ----------
-        given : mapping
-            Those of the estimator.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the estimator has another unit of privacy, or a noise seed.
+        InvalidParameterError if the estimator, whose parameters are ``given``, has another unit of
+        privacy, or a noise seed.
         """
         for name in ("neighbors", "rows_per_user"):
             agreed = getattr(self.budget, name)
@@ -120,10 +94,7 @@ class Claim:
     def settled(self, accountant: Callable[[float, float], Accountant]) -> Claim:
         """Return the claim with the accountant of the fit.
 
-        Parameters
-        ----------
-        accountant : callable
-            ``accountant(epsilon, delta)`` of the recipe.
+        ``accountant(epsilon, delta)`` is that of the recipe.
         """
         budget = self.budget
         inner = accountant(float(budget.epsilon - budget.pure_epsilon), float(budget.delta))
@@ -150,10 +121,7 @@ class Claim:
     def check_continues(self, earlier: Mapping[str, Any] | None) -> None:
         """Raise if a model that is continued names this budget, whose records lack its lines.
 
-        Parameters
-        ----------
-        earlier : mapping or None
-            The budget in the report of that model.
+        ``earlier`` is the budget in the report of that model.
         """
         named = self.budget.terms.get("identity")
         if earlier is None or named is None or earlier.get("identity") != named:
@@ -199,12 +167,8 @@ class Claim:
     def close(self, trained: Charge, held: Charge, capacity: PrivacyCost) -> None:
         """Return the reserved amount that a fit did not charge, after its last draw.
 
-        Parameters
-        ----------
-        trained, held : Charge
-            Totals of training rows and of rows that may stop training.
-        capacity : Fraction
-            Capacity of the fit, in the same unit.
+        ``trained`` and ``held`` are the totals of training rows and of rows that may stop training,
+        ``capacity`` is that of the fit, in the same unit.
         """
         assert self.holdout is not None
         for position, total in zip(self.holdout.reserved, (trained, held), strict=True):
@@ -235,14 +199,8 @@ class Claim:
     ) -> NDArray[np.intp]:
         """Assign rows to the two sides of a holdout, and return the indices of training rows.
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-        y : ndarray of shape (n_rows,)
-        users : ndarray of shape (n_rows,), int64, or None
-            Number of the user of each row, where users are protected.
-        coins : RowCoins
-            Of the fit, used for nothing else.
+        ``users`` are the numbers of the users of all rows, where users are protected. The coins are
+        those of the fit, and used for nothing else.
         """
         assert self.holdout is not None
         held, trained = deal(X, y, users, self.holdout.share, coins)
@@ -284,39 +242,16 @@ def claim(
 ) -> Claim | None:
     """Return the reservation of a fit in the given or open budget.
 
-    Parameters
-    ----------
-    budget : Budget, DisjointTable, Window or None
-        None for the open budget, if any.
-    fraction : float, Fraction or None
-    what : str
-        Name of the estimator, for the records.
-    rows : table or None
-        Rows of the fit; None for held-out rows, which the budget knows.
-    call : str, optional
-        Name of the function in messages; the ``fit`` of the estimator by default.
-    belongs : sequence
-        Objects that then belong to the budget: table and estimator.
-    holdout : float, Fraction or None
-        Expected fraction of rows to hold out.
-    carrier : object, optional
-        Estimator or Dataset of the call, which may carry the identifier of an open budget.
+    ``what`` is the name of the estimator, for the records; ``call`` that of the function in
+    messages, the ``fit`` of the estimator by default. ``rows`` are those of the fit, None for
+    held-out rows, which the budget knows. The objects in ``belongs``, table and estimator, then
+    belong to the budget. ``holdout`` is the expected fraction of rows to hold out. ``carrier``, an
+    estimator or Dataset of the call, may carry the identifier of an open budget.
 
-    Returns
-    -------
-    Claim or None
-        None if no budget is given or open.
-
-    Raises
-    ------
-    InvalidParameterError
-        If only one of the two is given, the fraction is not in (0, 1], several budgets are open,
-        or the budget is of another process and has no file.
-
-    Warns
-    -----
-    BudgetWarning
-        If no budget is given or open, and one of the objects belongs to a budget.
+    Returns None if no budget is given or open; a BudgetWarning says so if one of the objects
+    belongs to a budget. InvalidParameterError if only one of budget and fraction is given, the
+    fraction is not in (0, 1], several budgets are open, or the budget is of another process and has
+    no file.
     """
     call = call or f"{what}.fit"
     if budget is None and fraction is None and not is_open(carrier):

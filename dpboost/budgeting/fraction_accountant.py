@@ -14,27 +14,18 @@ from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost
 
 @dataclass(frozen=True, kw_only=True)
 class FractionAccountant(DerivedAccountant):
-    """An accountant with a fixed fraction of the capacity of another one.
+    """An accountant with a fixed fraction of the capacity of another one, of the whole account.
 
     The fractions of all fits of an account add up to at most 1 for any row. Therefore so do their
     charges, their lattice errors, and the delta of their stability histograms.
-
-    Parameters
-    ----------
-    inner : Accountant
-        Accountant of the whole account.
-    allowance : PrivacyCost
-        Maximum amount for the fit.
-    account_epsilon : Epsilon
-        Epsilon of the account.
-    least_delta : Fraction
-        Minimum delta that remains after the fit's stability histograms; the conversion of the
-        account uses it.
     """
 
+    #: Maximum amount for the fit.
     allowance: PrivacyCost
     fraction: Fraction
     account_epsilon: Epsilon
+    #: Minimum delta that remains after the fit's stability histograms; the conversion of the
+    #: account uses it.
     least_delta: Fraction
 
     def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:

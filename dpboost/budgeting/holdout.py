@@ -18,12 +18,7 @@ TRAINED, HELD = "training rows", "rows held out"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldRows:
-    """Private rows that took no part in a fit. They remain in this process.
-
-    Parameters
-    ----------
-    X : table
-    """
+    """Private rows that took no part in a fit. They remain in this process."""
 
     X: Any
     y: NDArray[Any]
@@ -47,20 +42,8 @@ def deal(
 ) -> tuple[HeldRows, NDArray[np.intp]]:
     """Hold out rows: each by an independent draw, or all of a user by one coin.
 
-    Parameters
-    ----------
-    X : table of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-    users : ndarray of shape (n_rows,), int64, or None
-        Number of the user of each row.
-    share : Fraction
-        Expected part of the rows, in (0, 1).
-
-    Returns
-    -------
-    held : HeldRows
-    trained : ndarray of intp
-        Positions of the other rows.
+    ``users`` has the number of the user of each row, ``share`` is the expected part of the rows, in
+    (0, 1). Returns the rows held out, and the positions of the other rows.
 
     Privacy
     -------

@@ -71,10 +71,7 @@ def carry(source: Any, target: Any) -> Any:
 def is_open(carrier: Any = None) -> bool:
     """Return whether a ``with Budget(...)`` block is active, or was when an object was pickled.
 
-    Parameters
-    ----------
-    carrier : object, optional
-        Estimator or Dataset of the call.
+    The ``carrier`` is an estimator or Dataset of the call.
     """
     return bool(OPEN) or bool(_marks(carrier))
 
@@ -82,12 +79,7 @@ def is_open(carrier: Any = None) -> bool:
 def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: Any = None) -> None:
     """Raise if a budget is given, or open, to something that cannot charge it.
 
-    Parameters
-    ----------
-    budget, fraction : optional
-        As given by the user.
-    carrier : object, optional
-        As of `is_open`.
+    Budget and fraction are as given by the user, the carrier is as of `is_open`.
     """
     if budget is None and fraction is None and not is_open(carrier):
         return
@@ -111,10 +103,7 @@ def here(budget: Budget) -> Budget:
 def innermost(call: str, carrier: Any = None) -> Budget:
     """Return the open budget for a call; raise if there is none, or several.
 
-    Parameters
-    ----------
-    carrier : object, optional
-        As of `is_open`.
+    The carrier is as of `is_open`.
     """
     marks = _marks(carrier)
     # A forked process may have inherited a block that was closed since: what was sent knows better.
@@ -202,11 +191,7 @@ _COUNTED: ContextVar[bool] = ContextVar("counted", default=False)
 def rows_of_fit(rows: Any, *, counted: bool = False) -> None:
     """Keep a weak reference to the table of the fit that begins.
 
-    Parameters
-    ----------
-    rows : table
-    counted : bool
-        Whether the warning of a search covers this fit.
+    ``counted`` says whether the warning of a search covers this fit.
     """
     _COUNTED.set(counted)
     found = None
@@ -223,12 +208,7 @@ def forget() -> None:
 def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
     """Add a fit outside of budgets, and warn from the second one of a table on.
 
-    Parameters
-    ----------
-    key : hashable
-        Names and types of the columns.
-    epsilon, delta : float
-        Budget of the fit; an infinite epsilon is not added.
+    The key has names and types of the columns. An infinite epsilon is not added.
     """
     if epsilon == math.inf:
         return
@@ -263,12 +243,8 @@ def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
 def warn_of_search(estimator: Any) -> tuple[bool, bool]:
     """Warn if a clone is one of many that scikit-learn fits to the same rows.
 
-    Returns
-    -------
-    counted : bool
-        Whether the warning of a search covers the fit of the clone.
-    scored : bool
-        Whether the warning also covers the scores of the clone, which are not charged.
+    Returns whether the warning of a search covers the fit of the clone, and whether it also covers
+    the scores of the clone, which are not charged.
     """
     search, counted = running_search(estimator)
     if search is None:

@@ -25,18 +25,12 @@ Sums = Mapping[frozenset[str], Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """The maximum number of periods of an individual, and the factor for fits on several periods.
+    """The most periods of an individual, and the factor for fits on several periods."""
 
-    Parameters
-    ----------
-    most : int
-        Maximum number of periods in which an individual, or user, has rows.
-    of_users : bool
-        Whether users are protected, with a fixed maximum of rows per fit over all of its periods.
-        Otherwise an individual has one row per period.
-    """
-
+    #: Maximum number of periods in which an individual, or user, has rows.
     most: int
+    #: Whether users are protected, with a fixed maximum of rows per fit over all of its periods.
+    #: Otherwise an individual has one row per period.
     of_users: bool
 
     @classmethod
@@ -53,12 +47,8 @@ class Overlap:
     def factor(self, n_periods: int, account: str) -> int:
         """Return the factor of the charge for one row that covers an individual in a fit.
 
-        Parameters
-        ----------
-        n_periods : int
-            Periods of the fit in which the individual has rows.
-        account : {"pure", "Gaussian"}
-            Epsilon of a group adds up; rho and mu squared grow with its square.
+        The individual has rows in so many periods of the fit. Epsilon of a group adds up; rho and
+        mu squared, in the account "Gaussian", grow with its square.
         """
         if self.of_users:
             return min(n_periods, 1)
@@ -85,18 +75,9 @@ class Overlap:
 def most_paid(sums: Sums, overlap: Overlap, account: str, including: str | None = None) -> Fraction:
     """Return the largest charge of an individual, over all sets of ``overlap.most`` periods.
 
-    Parameters
-    ----------
-    sums : mapping of frozenset of str to Fraction
-        Recorded amount for each set of periods; the empty set means all periods.
-    account : {"pure", "Gaussian"}
-    including : str, optional
-        A period in which the individual has rows.
-
-    Returns
-    -------
-    Fraction
-        The largest sum, or an upper bound after `MOST_STEPS`.
+    ``sums`` has the recorded amount for each set of periods; the empty set means all periods. The
+    account is "pure" or "Gaussian"; ``including`` is a period in which the individual has rows.
+    After `MOST_STEPS` the result is an upper bound.
 
     Notes
     -----

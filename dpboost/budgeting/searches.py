@@ -30,21 +30,14 @@ Fits = Counter[float] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """A scikit-learn function that fits clones of an estimator to subsets of the same rows.
-
-    Parameters
-    ----------
-    table : hashable
-        Names and types of the columns.
-    fits : Counter of float, or None
-        Maximum number of fits for each epsilon.
-    scores : bool
-        Whether it scores them.
-    """
+    """A scikit-learn function that fits clones of an estimator to subsets of the same rows."""
 
     name: str
+    #: Names and types of the columns.
     table: Hashable
+    #: Maximum number of fits for each epsilon.
     fits: Fits
+    #: Whether it scores them.
     scores: bool
 
     @property
@@ -66,12 +59,7 @@ class Search:
 def running_search(estimator: Any) -> tuple[Search | None, bool]:
     """Return the search that makes a clone, and whether it counts the fit of this clone.
 
-    Returns
-    -------
-    search : Search or None
-        The outermost search; None if there is none, or its fits are not known yet.
-    counts : bool
-        Whether there is one.
+    It is the outermost one; None if there is none, or its fits are not known yet.
     """
     found: tuple[str, FrameType, Callable[..., Fits]] | None = None
     counts = False
@@ -109,10 +97,7 @@ def running_search(estimator: Any) -> tuple[Search | None, bool]:
 def kept_columns() -> tuple[list[int], list[str]] | None:
     """Return the columns that a scikit-learn feature selection currently fits, and all names.
 
-    Returns
-    -------
-    (list of int, list of str) or None
-        Indices among all columns, and their names if any; None outside of a selection.
+    Indices among all columns, and their names if any; None outside of a selection.
     """
     kept: Any = None
     names: list[str] = []

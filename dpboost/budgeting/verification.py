@@ -51,20 +51,8 @@ _PURE: dict[str, Any] = {
 def verify_accounting(certificate: Mapping[str, Any]) -> tuple[str, ...]:
     """Recompute the charge of every release and the total, and compare with the claim.
 
-    Parameters
-    ----------
-    certificate : mapping
-        Certificate that matches its schema.
-
-    Returns
-    -------
-    tuple of str
-        The verified claims, one sentence each.
-
-    Raises
-    ------
-    CertificateError
-        If the claim does not follow.
+    The certificate matches its schema. Returns the verified claims, one sentence each.
+    CertificateError if the claim does not follow.
     """
     claim, accounting = certificate["claim"], certificate.get("accounting")
     if not claim["private"]:

@@ -61,17 +61,9 @@ class Window:
     def hashes(self, X: Any, key: bytes, call: str) -> dict[str, str]:
         """Return a hash of the rows of each period, to recognize a table.
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features), or batches of one
-            Batches are read an additional time.
-        call : str
-            Name of the function, for messages.
-
-        Raises
-        ------
-        InvalidParameterError
-            If rows are on a cluster or can be read only once, or the periods do not match.
+        Batches are read an additional time; ``call`` is the name of the function, for messages.
+        InvalidParameterError if rows are on a cluster or can be read only once, or the periods do
+        not match.
         """
         if is_distributed(X):
             raise InvalidParameterError(
@@ -526,15 +518,8 @@ def named_periods(lines: Sequence[BudgetLine]) -> list[str]:
 def check_tables(known: Mapping[str, str], given: Mapping[str, str]) -> None:
     """Raise if the rows of a period differ from earlier ones.
 
-    Parameters
-    ----------
-    known, given : mapping of str to str
-        Hashes of the rows of periods, by name.
-
-    Raises
-    ------
-    InvalidParameterError
-        Names the public period, but no row and no number of rows.
+    ``known`` and ``given`` are hashes of the rows of periods, by name. The InvalidParameterError
+    names the public period, but no row and no number of rows.
 
     Notes
     -----

@@ -13,9 +13,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dpboost.cli.model_rows import rows_of
 from dpboost.cli.output_files import check_outputs
-from dpboost.cli.table_files import read_file
+from dpboost.cli.table_files import read_file, rows_for_model
 from dpboost.compacting.compact import compact
 from dpboost.lightgbm.booster import Booster
 from dpboost.reporting.terms import AFTER_THE_FIT
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
     full = Booster(model_file=options.model)
     rows = None
     if options.public_rows is not None:
-        rows = rows_of(full, read_file(options.public_rows), options.public_rows)
+        rows = rows_for_model(full, read_file(options.public_rows), options.public_rows)
     small = compact(
         full,
         n_trees=options.n_trees,

@@ -15,14 +15,8 @@ def read_configuration(
 ) -> dict[str, Any]:
     """Read a configuration.
 
-    Parameters
-    ----------
-    path : str
-        A JSON file with one object.
-    needed, optional : sequence of str
-        Required and optional names.
-    paths : sequence of str
-        Names of values that are paths, relative to the folder of the file.
+    It is a JSON file with one object, of required and optional names. Values that are ``paths`` are
+    relative to the folder of the file.
     """
     try:
         found = parse_json(Path(path).read_text("utf-8"))

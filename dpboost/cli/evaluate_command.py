@@ -13,10 +13,9 @@ import argparse
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.cli.model_rows import rows_of
 from dpboost.cli.output_files import check_outputs
 from dpboost.cli.spending import add_spending, spending_of
-from dpboost.cli.table_files import declaration_of, read_file
+from dpboost.cli.table_files import declaration_of, read_file, rows_for_model
 from dpboost.evaluating import evaluate
 from dpboost.evaluating.saved_model import SavedClassifier, saved_model
 from dpboost.lightgbm.booster import Booster
@@ -57,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     groups = _groups(options.groups, table, declared.schema)
     found = evaluate(
         model,
-        rows_of(booster, table, options.data),
+        rows_for_model(booster, table, options.data),
         labels,
         budget=spending.budget_of(table),
         fraction=spending.fraction,

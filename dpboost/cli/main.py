@@ -94,17 +94,10 @@ checks the guarantee of the installed version.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Command line; that of the process by default.
-
-    Returns
-    -------
-    int
-        0 after success; 1 if an audit refutes a claim or a certificate is refused; 2 if arguments
-        or files are invalid, before any draw or charge; 3 if a party is lost or refuses. Charges
-        are then kept, and the same command resumes when the party is available again.
+    ``arguments`` are those of the process by default. The code is 0 after success; 1 if an audit
+    refutes a claim or a certificate is refused; 2 if arguments or files are invalid, before any
+    draw or charge; 3 if a party is lost or refuses. Charges are then kept, and the same command
+    resumes when the party is available again.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["audit"]:
@@ -135,10 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def help_of(command: str | None = None) -> str:
     """Return the help of the program or of one command, as ``--help`` prints it.
 
-    Parameters
-    ----------
-    command : str, optional
-        One of `COMMANDS`.
+    The command is one of `COMMANDS`.
     """
     parser, commands = _parsers()
     return (parser if command is None else commands[command]).format_help()

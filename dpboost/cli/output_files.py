@@ -12,12 +12,7 @@ from dpboost._utils.validation import InvalidParameterError
 def check_outputs(*paths: str | None, keep: str | None = None) -> None:
     """Raise if an output file cannot be written, before any draw.
 
-    Parameters
-    ----------
-    paths : str or None
-        ``None`` is no file.
-    keep : str, optional
-        Another output file, which must not exist yet.
+    A path of None is no file. ``keep`` is another output file, which must not exist yet.
     """
     if keep is not None and os.path.isfile(keep):
         raise InvalidParameterError(
@@ -41,10 +36,7 @@ def check_outputs(*paths: str | None, keep: str | None = None) -> None:
 def save_picture(path: str, draw: Callable[[Any], object]) -> None:
     """Draw on axes and save the picture.
 
-    Parameters
-    ----------
-    path : str
-        Output file; its extension sets the format.
+    The extension of the file sets the format.
     """
     try:
         from matplotlib.figure import Figure

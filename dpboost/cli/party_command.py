@@ -112,10 +112,7 @@ def save_outcome(outcome: Any, path: str | None) -> None:
 def new_identity(path: str) -> str:
     """Write a new secret key that only its owner can read, and return the public part.
 
-    Raises
-    ------
-    FileExistsError
-        If the file exists: a key is never replaced.
+    FileExistsError if the file exists: a key is never replaced.
     """
     identity = Identity()
     with open(open_private(path, new=True), "wb") as file:

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.cli.model_rows import rows_of
 from dpboost.cli.output_files import check_outputs
-from dpboost.cli.table_files import declaration_of, pandas, read_file, write_csv
+from dpboost.cli.table_files import declaration_of, pandas, read_file, rows_for_model, write_csv
 from dpboost.evaluating.saved_model import SavedClassifier, objective_of, saved_model
 from dpboost.lightgbm.booster import Booster
 from dpboost.trees.calibration import Calibration
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
             f"--id {options.id}: the file {options.data!r} has no column {options.id!r}. Its "
             f"columns are {listed}."
         )
-    found = _predictions(booster, rows_of(booster, table, options.data), classes)
+    found = _predictions(booster, rows_for_model(booster, table, options.data), classes)
     _add_intervals(found, booster, classes)
     if options.id is not None:
         found.insert(0, options.id, table[options.id].to_numpy())

@@ -14,12 +14,7 @@ from dpboost.budgeting.windows import Window
 def add_spending(parser: argparse.ArgumentParser, *, what: str, delta: float) -> None:
     """Add the arguments that set the budget of a command.
 
-    Parameters
-    ----------
-    what : str
-        Help text of ``--epsilon``.
-    delta : float
-        Default value of ``--delta``.
+    ``what`` is the help text of ``--epsilon``, ``delta`` the default of ``--delta``.
     """
     parser.add_argument("--epsilon", type=float, help=f"{what}; or pass --budget")
     parser.add_argument("--delta", type=float, help=f"default {delta:g}; 0: pure epsilon")
@@ -49,18 +44,9 @@ def _part(text: str) -> Fraction:
 class Spending(NamedTuple):
     """Budget of a command.
 
-    Parameters
-    ----------
-    budget : Budget or None
-        Loaded from a file; None if the command has a separate epsilon.
-    epsilon, delta : float or None
-        Separate epsilon and delta of the command.
-    rows_per_user : int or None
-        Maximum rows of a user; None if rows are protected.
-    periods : tuple of str
-        Periods of the rows, for a budget that counts periods.
-    period_column : str or None
-        Name of the column with the period of each row.
+    ``budget`` is loaded from a file, and None if the command has an epsilon and a delta of its own.
+    ``rows_per_user`` are the maximum rows of a user, None if rows are protected. ``periods`` are
+    those of the rows, for a budget that counts periods, and ``period_column`` has that of each row.
     """
 
     budget: Budget | None
@@ -74,10 +60,7 @@ class Spending(NamedTuple):
     def budget_of(self, table: Any) -> Budget | Window | None:
         """Return the budget that a call on the rows of a table charges.
 
-        Parameters
-        ----------
-        table : DataFrame
-            Table as read from the file.
+        The table is as read from the file.
         """
         if self.budget is None or not self.periods:
             return self.budget

@@ -12,6 +12,7 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.declared_rows import COMMAND_LINE, Declaration, DeclaredRows
+from dpboost.schema.declared_types import typed
 
 _PARQUET = (".parquet", ".pq")
 
@@ -39,20 +40,10 @@ def read_file(path: str, numeric: Iterable[str] = ()) -> Any:
     """Read a table from a file.
 
     Cells of a CSV file stay text, so that no type is inferred. In a file with semicolons as
-    separators, a comma in a number is the decimal point.
-
-    Parameters
-    ----------
-    path : str
-        A CSV file, compressed or not, with commas, semicolons or tabs between the cells; or a
-        Parquet file.
-    numeric : iterable of str
-        Columns declared as numbers. They are parsed as numbers if all their cells are plain
-        numbers, which takes a tenth of the time.
-
-    Returns
-    -------
-    DataFrame
+    separators, a comma in a number is the decimal point. The file is a CSV file, compressed or not,
+    with commas, semicolons or tabs between the cells; or a Parquet file. Columns in ``numeric`` are
+    declared as numbers: they are parsed as such if all their cells are plain numbers, which takes a
+    tenth of the time.
     """
     library = pandas()
     try:
@@ -122,17 +113,35 @@ def rows_of_file(path: str, declared: Declaration, **how: Any) -> DeclaredRows:
 def rows_of_table(table: Any, declared: Declaration, **how: Any) -> DeclaredRows:
     """Return features, labels and users of a table; print which columns are left out.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Table as read from the file.
-    **how
-        As of `Declaration.rows`.
+    The table is as read from the file; other arguments are those of `Declaration.rows`.
     """
     found = declared.rows(table, **how)
     if found.left_out:
         print(f"{found.left_out_line}", file=sys.stderr)
     return found
+
+
+def rows_for_model(booster: Any, table: Any, path: str) -> Any:
+    """Return the columns of a table that a model uses, in its order and with its types.
+
+    ``path`` is the file of the table, for messages.
+    """
+    known = {str(name).replace(" ", "_"): name for name in table.columns}
+    names = booster.feature_name()
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise InvalidParameterError(
+            f"The file {path!r} lacks columns of the model: {', '.join(missing)}."
+        )
+    columns = table[[known[name] for name in names]].set_axis(names, axis=1)
+    lists = dict(zip(_nominal(booster), booster.pandas_categorical or [], strict=False))
+    return typed(columns, lists, {name for name in names if name not in lists})
+
+
+def _nominal(booster: Any) -> list[str]:
+    """Return the names of the categorical columns, in order."""
+    infos = booster.dump_model(num_iteration=1)["feature_infos"]
+    return [name for name in booster.feature_name() if infos.get(name, {}).get("values")]
 
 
 def task_of(
@@ -144,14 +153,8 @@ def task_of(
 ) -> str:
     """Return the task: ``"classification"`` or ``"regression"``.
 
-    Parameters
-    ----------
-    given : str or None
-        Value of ``--task``.
-    path : str, optional
-        File of the table; other mismatches are then reported as well.
-    assume_types : bool
-        As of `Declaration.rows`.
+    ``given`` is the value of ``--task``. With ``path``, the file of the table, other mismatches are
+    reported as well; ``assume_types`` is as of `Declaration.rows`.
     """
     schema = declared.schema
     if given is not None:

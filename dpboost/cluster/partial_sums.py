@@ -16,36 +16,26 @@ Answer: TypeAlias = "NDArray[np.int64] | list[Counter[Any]]"
 class Partial:
     """The sum of the results of some partitions.
 
-    Parameters
-    ----------
-    release : int
-        Number of the query among all that were asked in the fit.
-    counted : frozenset of int
-        Partitions that are in the sum.
-    answer : ndarray of int64, list of Counter, or None
-        None if no partition is counted.
-    behind : dict of int to int
-        Partitions that have not heard of the orders before the query, with the number of
-        orders that they know.
-
     Privacy
     -------
     Private.
     """
 
+    #: Number of the query among all that were asked in the fit.
     release: int
+    #: Partitions that are in the sum.
     counted: frozenset[int]
+    #: None if no partition is counted.
     answer: Answer | None
+    #: Partitions that have not heard of the orders before the query, with the number of orders that
+    #: they know.
     behind: dict[int, int] = field(default_factory=dict)
 
 
 def merge(*partials: Partial) -> Partial:
     """Add up sums over different partitions.
 
-    Raises
-    ------
-    RuntimeError
-        If a partition would be counted twice, or the sums answer different queries.
+    RuntimeError if a partition would be counted twice, or the sums answer different queries.
     """
     release = partials[0].release
     counted: frozenset[int] = frozenset()

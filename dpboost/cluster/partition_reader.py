@@ -37,22 +37,18 @@ OTHER_ROWS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Part:
-    """One partition of the collections.
+    """One partition of the collections."""
 
-    Parameters
-    ----------
-    X : array, sparse matrix or DataFrame of shape (n, n_features), or None
-        None if nothing but labels and what goes with them is asked for.
-    y : array-like of shape (n,)
-    weight : array-like of shape (n,) or None
-    init_score : array-like of shape (n,) or (n, n_outputs), or None
-    user_ids : array-like of shape (n,) or None
-    """
-
+    #: Array, sparse matrix or DataFrame of shape (n, n_features); None if nothing but labels and
+    #: what goes with them is asked for.
     X: Any
+    #: Array-like of shape (n,).
     y: Any
+    #: Array-like of shape (n,) or None.
     weight: Any = None
+    #: Array-like of shape (n,) or (n, n_outputs), or None.
     init_score: Any = None
+    #: Array-like of shape (n,) or None.
     user_ids: Any = None
 
     def take(self, rows: NDArray[np.intp]) -> Part:
@@ -65,47 +61,31 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Fingerprint:
-    """Keyed hashes of the rows of a partition; meaningless without the key.
+    """Keyed hashes of the rows of a partition; meaningless without the key."""
 
-    Parameters
-    ----------
-    table : bytes
-        Of features; empty if there is no table.
-    beside : bytes
-        Of labels, weights, initial scores and users.
-    """
-
+    #: Of features; empty if there is no table.
     table: bytes
+    #: Of labels, weights, initial scores and users.
     beside: bytes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PartFacts:
-    """Facts about a partition that the client has before the first release; private.
-
-    Parameters
-    ----------
-    columns : ColumnFacts or None
-        None if there are no rows.
-    lists : dict of int to list
-        Categories that the column types of this partition list, where these are assumed public.
-    classes : tuple
-        Labels that occur, of a classification.
-    n_outputs : int
-        For how many outputs there are initial scores, 0 without them.
-    users : frozenset of bytes
-        Keyed hashes of the users, where these are protected.
-    n_taken : int
-        How many rows take part.
-    """
+    """Facts about a partition that the client has before the first release; private."""
 
     n_rows: int
     fingerprint: Fingerprint
+    #: None if there are no rows.
     columns: ColumnFacts | None = None
+    #: Categories that the column types of this partition list, where these are assumed public.
     lists: Mapping[int, list[Any]] = field(default_factory=dict)
+    #: Labels that occur, of a classification.
     classes: tuple[Any, ...] = ()
+    #: For how many outputs there are initial scores, 0 without them.
     n_outputs: int = 0
+    #: Keyed hashes of the users, where these are protected.
     users: frozenset[bytes] = frozenset()
+    #: How many rows take part.
     n_taken: int = 0
 
     @classmethod
@@ -116,49 +96,33 @@ class PartFacts:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Site:
-    """The rows that a partition keeps.
+    """The rows that a partition keeps."""
 
-    Parameters
-    ----------
-    partition : int
-        Its number.
-    first_row : int
-        Number of its first row among all rows.
-    first_taken : int
-        The same among the rows that take part.
-    fingerprint : Fingerprint
-        What its rows hashed to when they were first read.
-    """
-
+    #: Its number.
     partition: int
+    #: Number of its first row among all rows.
     first_row: int
+    #: The same among the rows that take part.
     first_taken: int
+    #: What its rows hashed to when they were first read.
     fingerprint: Fingerprint
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reader:
-    """How partitions are read; public except for the key.
-
-    Parameters
-    ----------
-    task : {"regression", "classification"}
-    key : bytes
-        Of the hash.
-    continues : bool
-        Whether initial scores are predictions of a model that is continued.
-    rows_per_user : int, optional
-        Maximum rows of a user that take part.
-    user_coins : bytes, optional
-        Key of the coins that choose them; all rows take part without it.
-    """
+    """How partitions are read; public except for the key."""
 
     reading: Reading
     schema: Schema
+    #: One of "regression", "classification".
     task: str
+    #: Of the hash.
     key: bytes
+    #: Whether initial scores are predictions of a model that is continued.
     continues: bool = False
+    #: Maximum rows of a user that take part.
     rows_per_user: int | None = None
+    #: Key of the coins that choose them; all rows take part without it.
     user_coins: bytes | None = None
 
     # A numpy warning about an odd cell would tell that there is one.
@@ -192,10 +156,7 @@ class Reader:
     def read(self, part: Part, site: Site) -> RawRows:
         """Read a partition again.
 
-        Raises
-        ------
-        InvalidParameterError
-            If it does not hold the rows that it held before.
+        InvalidParameterError if it does not hold the rows that it held before.
         """
         wanted = site.fingerprint
         if part.X is None:

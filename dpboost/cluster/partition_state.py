@@ -25,17 +25,11 @@ Order = Callable[[Any], Any]
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DealByKey:
-    """The command to assign each row to one round of an ensemble by a secret draw.
+    """The command to assign each row to one round of an ensemble by a secret draw."""
 
-    Parameters
-    ----------
-    shares : tuple of Fraction
-        Public chance of each round.
-    key : bytes
-        Of the coins; stays on the private side.
-    """
-
+    #: Public chance of each round.
     shares: tuple[Fraction, ...]
+    #: Of the coins; stays on the private side.
     key: bytes
 
     def __call__(self, rows: BoostingState) -> BoostingState:
@@ -66,24 +60,16 @@ def answer_of(rows: Any, query: SumQuery | CategoryCountQuery) -> Answer:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WorkerMessage:
-    """The commands and queries that a worker receives.
+    """The commands and queries that a worker receives."""
 
-    Parameters
-    ----------
-    release : int
-        Number of the query.
-    first : int
-        Number of the first order.
-    orders : sequence of Order
-        From that one to the last.
-    remembered : bool
-        Whether the query is itself an order, the next one.
-    """
-
+    #: Number of the query.
     release: int
+    #: Number of the first order.
     first: int
+    #: From that one to the last.
     orders: Sequence[Order]
     query: SumQuery | CategoryCountQuery
+    #: Whether the query is itself an order, the next one.
     remembered: bool
 
     def pack(self) -> bytes:
@@ -101,12 +87,7 @@ class Cell:
     """The rows of a partition, and the number of executed commands.
 
     The number tells which commands are missing after the rows were read again or copied on another
-    worker.
-
-    Parameters
-    ----------
-    position : int
-        Orders that were carried out.
+    worker. ``position`` is the number of orders that were carried out.
 
     Privacy
     -------

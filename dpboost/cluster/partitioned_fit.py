@@ -24,15 +24,8 @@ from dpboost.training.request import FitRequest, Inputs
 def reader_of(given: GivenRows, request: FitRequest) -> Reader:
     """Return how workers read the partitions of a fit.
 
-    Parameters
-    ----------
-    request : FitRequest
-        Checked.
-
-    Raises
-    ------
-    InvalidParameterError
-        For rows that would have to be held out, and for users without their number of rows.
+    The request is checked. InvalidParameterError for rows that would have to be held out, and for
+    users without their number of rows.
     """
     privacy = request.privacy
     if request.conformal is not None:
@@ -57,29 +50,13 @@ def fit_partitions(
 ) -> FittedModel:
     """Fit a model to rows that lie on the workers of a cluster.
 
-    Parameters
-    ----------
-    facts : list of PartFacts
-        Of every partition, in their order.
-    reader : Reader
-        With which the workers have looked at them.
-    request : FitRequest
-        Checked.
-    handle_of : callable
-        ``handle_of(reader, sites)`` returns a handle of the partitions that have rows.
+    ``facts`` are of every partition, in their order; with ``reader`` the workers have looked at
+    them. The request is checked. ``handle_of(reader, sites)`` returns a handle of the partitions
+    that have rows. The model is the same for every division of the rows into partitions.
 
-    Returns
-    -------
-    FittedModel
-        The same for every division of the rows into partitions.
-
-    Raises
-    ------
-    InvalidParameterError
-        For invalid parameters or input, before anything is drawn or charged; and where a partition
-        holds other rows when it is read again.
-    FitFailedError
-        When workers were lost too often.
+    InvalidParameterError for invalid parameters or input, before anything is drawn or charged, and
+    where a partition holds other rows when it is read again; FitFailedError when workers were lost
+    too often.
 
     Privacy
     -------

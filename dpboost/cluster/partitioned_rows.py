@@ -46,14 +46,8 @@ class FitFailedError(RuntimeError):
 class Question:
     """A query to partitions that may lack some of the earlier commands.
 
-    Parameters
-    ----------
-    release : int
-        Its number among all that are asked in the fit.
-    orders : list of Order
-        All that were given before it.
-    known : dict of int to int
-        How many of them a partition has heard.
+    ``release`` is its number among all that are asked in the fit, ``orders`` are all that were
+    given before it, and ``known`` is how many of them a partition has heard.
     """
 
     def __init__(
@@ -89,12 +83,8 @@ class PartitionedRows(ABC):
     """Rows in partitions on workers; this process is trusted and receives exact sums.
 
     All commands are kept, including released splits and leaves. A reloaded partition receives all
-    of them and answers the open query, so nothing is released a second time.
-
-    Parameters
-    ----------
-    sites : sequence of Site
-        Which rows each partition holds.
+    of them and answers the open query, so nothing is released a second time. ``sites`` say which
+    rows each partition holds.
 
     Privacy
     -------

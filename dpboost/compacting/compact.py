@@ -163,16 +163,11 @@ def compact(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Source:
-    """The full model.
-
-    Parameters
-    ----------
-    ensemble : Ensemble or None
-        What one fit has released, where this is the whole model.
-    """
+    """The full model."""
 
     booster: Booster
     text: str
+    #: What one fit has released, where this is the whole model.
     ensemble: Ensemble | None
     n_threads: int
 
@@ -225,19 +220,14 @@ class _Source:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Fitting:
-    """What small trees are fitted to.
-
-    Parameters
-    ----------
-    rows, fresh : ndarray of shape (n_features, n_rows), uint8
-        Rows of cells to fit to, and those on which the error is measured.
-    parts : list of (features, trees)
-        Features that may meet, with the trees over them.
-    """
+    """What small trees are fitted to."""
 
     function: ReleasedFunction
+    #: Of shape (n_features, n_rows). Rows of cells to fit to, and those on which the error is
+    #: measured.
     rows: NDArray[np.uint8]
     fresh: NDArray[np.uint8]
+    #: Features that may meet, with the trees over them.
     parts: list[tuple[NDArray[np.intp], list[list[Tree]]]]
     directions: Sequence[int]
     from_public: bool

@@ -27,16 +27,9 @@ def draw_rows(
 
     A row is a public one where there are any, else each feature is drawn by its released shares.
     Each cell is then, with a small probability, drawn again: all cells of its feature alike,
-    missing among them. So the small model follows the full one also where rows are rare.
-
-    Parameters
-    ----------
-    public : ndarray of shape (n_features, n_public), uint8, optional
-        Cells of rows that are declared public.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_rows), uint8
+    missing among them. So the small model follows the full one also where rows are rare. ``public``
+    are cells of rows that are declared public, of shape (n_features, n_public); the result has
+    shape (n_features, n_rows).
 
     Privacy
     -------
@@ -60,12 +53,8 @@ def cells_of(
 ) -> NDArray[np.uint8]:
     """Return the cells of rows that are declared public.
 
-    Parameters
-    ----------
-    rows : DataFrame or array of shape (n_rows, n_features)
-        Numbers; of categories their codes, or categorical columns of a DataFrame.
-    lists : sequence of sequence
-        Categories of each categorical column of a DataFrame, as the model text has them.
+    ``rows`` is a DataFrame or array of shape (n_rows, n_features): numbers; of categories their
+    codes, or categorical columns of a DataFrame, whose ``lists`` are as the model text has them.
     """
     n_features = len(function.n_bins)
     columns = _columns(rows, lists, owner)

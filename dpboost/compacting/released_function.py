@@ -30,36 +30,28 @@ _INFOS = re.compile(r"^feature_infos=(.*)$", re.MULTILINE)
 class ReleasedFunction:
     """The raw scores of a model, as a function of the cells between its edges.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-        Round by round, one for each output.
-    start : tuple of float
-        Raw scores begin there, one for each output.
-    unit : float
-        Of the leaf values.
-    n_bins : ndarray of shape (n_features,), int32
-        Cells of each feature; what is missing, and other categories, come after them.
-    values : tuple of ndarray
-        Of a number the largest value of each cell but the last; of categories their codes.
-    is_categorical : ndarray of shape (n_features,), bool
-    missing : ndarray of shape (n_features,), int64
-        What is missing: nothing, zeros and NaN, or NaN.
-    shares : list of ndarray of shape (n_bins + 1,), or None
-        Share of the rows in each cell; None where nothing of them was released.
-
     Privacy
     -------
     Released trees, and shares that are computed from released numbers.
     """
 
+    #: Round by round, one for each output.
     trees: Sequence[Tree]
+    #: Raw scores begin there, one for each output.
     start: tuple[float, ...]
+    #: Of the leaf values.
     unit: float
+    #: Of shape (n_features,). Cells of each feature; what is missing, and other categories, come
+    #: after them.
     n_bins: NDArray[np.int32]
+    #: Of a number the largest value of each cell but the last; of categories their codes.
     values: tuple[NDArray[np.float64], ...]
+    #: Of shape (n_features,).
     is_categorical: NDArray[np.bool_]
+    #: Of shape (n_features,). What is missing: nothing, zeros and NaN, or NaN.
     missing: NDArray[np.int64]
+    #: Of shape (n_bins + 1,) each. Share of the rows in each cell; None where nothing of them was
+    #: released.
     shares: list[NDArray[np.float64]] | None
 
     @classmethod

@@ -40,18 +40,12 @@ _DIGITS = 9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SmallTrees:
-    """Trees of one output over one set of features.
+    """Trees of one output over one set of features."""
 
-    Parameters
-    ----------
-    booster : lightgbm.Booster
-        Over the codes of cells of some features.
-    ranks : dict of int to ndarray of shape (n_bins + 1,)
-        Of a feature of categories the code of each cell, other categories last.
-    """
-
+    #: Over the codes of cells of some features.
     booster: lightgbm.Booster
     features: NDArray[np.intp]
+    #: Of shape (n_bins + 1,) each. Codes of the cells of a feature of categories, other ones last.
     ranks: dict[int, NDArray[np.int64]]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Rows in partitions on the workers of a Dask cluster."""
+"""Rows in partitions on the workers of a Dask cluster, and fits to them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from distributed import Client, Future, KilledWorker, wait
 from numpy.typing import NDArray
 
 from dpboost.cluster.partial_sums import Answer, Partial, merge
-from dpboost.cluster.partition_reader import Reader, Site
+from dpboost.cluster.partition_reader import PartFacts, Reader, Site
+from dpboost.cluster.partitioned_fit import fit_partitions, reader_of
 from dpboost.cluster.partitioned_rows import FitFailedError, PartitionedRows, Question
-from dpboost.dask.partition_tasks import ask, hold, merge_lists, of_labels, visit
-from dpboost.privacy.queries import CategoryCountQuery, SumQuery
+from dpboost.dask.partition_tasks import ask, hold, look, merge_lists, of_labels, visit
+from dpboost.dask.partitions import join
+from dpboost.privacy.queries import CategoryCountQuery, RowHandle, SumQuery
 from dpboost.rows.raw_rows import BINNING
+from dpboost.training.fitted_model import FittedModel
+from dpboost.training.inputs import GivenRows
+from dpboost.training.request import FitRequest
 
 # Partial sums that are added up in one task.
 FAN_IN = 16
@@ -28,17 +33,9 @@ class DaskRows(PartitionedRows):
     Before binning, rows are read again for each query, by one task per partition, and dropped.
     Binned rows remain on their workers as `Cell` objects, which are results of Dask tasks: Dask
     recomputes those of a lost worker from their partition, and they receive all commands again. A
-    query is then one task per worker, and one sum of integers.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    parts : list of Delayed
-        Partitions with rows: a `Part` each.
-    labels : list of Delayed
-        The same without their tables.
-    sites : list of Site
-        Which rows each of them holds.
+    query is then one task per worker, and one sum of integers. ``parts`` are the partitions with
+    rows, a `Part` each, ``labels`` the same without their tables, and ``sites`` say which rows each
+    of them holds.
 
     Privacy
     -------
@@ -167,3 +164,40 @@ class DaskRows(PartitionedRows):
             "The fit failed: several workers died while they processed one partition. Give "
             "workers more memory or partitions fewer rows."
         )
+
+
+def fit_collections(client: Client, given: GivenRows, request: FitRequest) -> FittedModel:
+    """Fit a model to rows that lie on the workers of a Dask cluster.
+
+    The collections of labels and what else rows have are divided as the table is.
+
+    Privacy
+    -------
+    As `fit_partitions`.
+    """
+    request = request.checked()
+    reader = reader_of(given, request)
+    parts, without_tables = join(
+        given.X, given.y, given.sample_weight, given.init_score, given.user_ids
+    )
+
+    def held(reader: Reader, sites: list[Site]) -> RowHandle:
+        return RowHandle(
+            DaskRows(
+                client,
+                [parts[site.partition] for site in sites],
+                [without_tables[site.partition] for site in sites],
+                reader,
+                sites,
+            )
+        )
+
+    return fit_partitions(_look(client, parts, reader), reader, request, held)
+
+
+def _look(client: Client, parts: list[Any], reader: Reader) -> list[PartFacts]:
+    """Have every partition checked where it lies."""
+    shared = dask.delayed(reader, pure=False, traverse=False)
+    seen = [dask.delayed(look, pure=False)(part, shared) for part in parts]
+    facts: list[PartFacts] = client.gather(client.compute(seen))
+    return facts

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.cluster.partitioned_rows import FitFailedError
-from dpboost.dask.fit import fit_collections
+from dpboost.dask.dask_rows import fit_collections
 from dpboost.dask.partitions import Pieces, example_of, is_array, is_collection, is_dataframe, split
 from dpboost.dask.prediction import predict_collection
 from dpboost.estimators import docs

@@ -45,11 +45,8 @@ def example_of(frame: Any) -> Any:
 def split(collection: Any, name: str) -> list[Delayed]:
     """Return the partitions of a collection, from the first row to the last.
 
-    Parameters
-    ----------
-    collection : Dask array, DataFrame or Series, or Pieces
-    name : str
-        Of the argument, for messages.
+    It is a Dask array, DataFrame or Series, or Pieces; ``name`` is that of the argument, for
+    messages.
     """
     if isinstance(collection, Pieces):
         return collection.pieces

@@ -19,17 +19,9 @@ from dpboost.dask.partitions import example_of, is_array, is_dataframe
 def predict_collection(predict: Callable[[Any], Any], X: Any) -> Any:
     """Apply a released model to every partition.
 
-    Parameters
-    ----------
-    predict : callable
-        ``predict(rows)`` returns an array or a sparse matrix with one line for each row, or a list
-        of them.
-    X : Dask array or DataFrame of shape (n_rows, n_features)
-
-    Returns
-    -------
-    dask.array.Array, or list of them
-        Computed when it is asked for. What is sparse stays so; a list comes of each partition.
+    ``predict(rows)`` returns an array or a sparse matrix with one line for each row, or a list of
+    them. The result is computed when it is asked for. What is sparse stays so; a list comes of each
+    partition.
 
     Privacy
     -------

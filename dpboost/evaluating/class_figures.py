@@ -37,16 +37,9 @@ class Curve:
 class ScoredLabel:
     """Counts of one output by score bin: rows with its label, and others.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_bins, 2)
-        Noisy numbers of other rows and of rows with the label.
-    variance : float
-        Of the noise of each.
-    inside : InsideBins
-        Of all groups together.
-    alike : int, default=1
-        Rows that may be one and the same: the variance of the sample is so many times as large.
+    ``counts``, of shape (n_bins, 2), are noisy numbers of other rows and of rows with the label;
+    ``variance`` is that of the noise of each. ``inside`` is of all groups together. ``alike`` rows
+    may be one and the same: the variance of the sample is so many times as large.
     """
 
     def __init__(
@@ -166,17 +159,10 @@ def class_figures(
 ) -> dict[str, Estimate]:
     """Return metrics of one group of rows.
 
-    Parameters
-    ----------
-    scored : sequence of ScoredLabel
-        One for each output.
-    hits : ndarray of shape (n_classes, 2), or None
-        Noisy numbers of rows that are missed and hit, where there are more than two classes.
-    names : sequence of str
-        Among ``CLASS_METRICS``.
-    nearby : sequence of sequence of InsideBins
-        For each output the means inside its bins, had the noise of one cell of the histogram of
-        scores been a standard deviation higher: one for each cell.
+    ``scored`` has one for each output. ``hits``, of shape (n_classes, 2), are noisy numbers of rows
+    that are missed and hit, where there are more than two classes. ``nearby`` has for each output
+    the means inside its bins, had the noise of one cell of the histogram of scores been a standard
+    deviation higher: one for each cell.
     """
     found = {}
     for name in names:

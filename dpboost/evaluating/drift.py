@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,13 @@ from dpboost.budgeting.windows import Window
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import read_table
 from dpboost.data.users import read_users, sample_rows
+from dpboost.evaluating.evaluate import keep_evaluation
 from dpboost.evaluating.evaluated_rows import read_rows
 from dpboost.evaluating.gate import Gate, accountant_of, request_of
 from dpboost.privacy.queries import handle_of
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.evaluation_queries import BinCounts
 from dpboost.transcripts.recorded import recorded
-from dpboost.transcripts.transcript import Transcript
 
 Array = NDArray[np.float64]
 
@@ -142,12 +142,7 @@ def _feature_drift(now: FeatureHistograms, before: FeatureHistograms, name: str)
     )
 
 
-def _keep(found: FeatureHistograms, transcript: Transcript) -> FeatureHistograms:
-    """Return the histograms with their transcript."""
-    return replace(found, transcript=transcript)
-
-
-@recorded(_keep)
+@recorded(keep_evaluation)
 def feature_histograms(
     model: Any,
     X: Any,

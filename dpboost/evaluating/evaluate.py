@@ -223,14 +223,8 @@ def release_figures(
 ) -> Found:
     """Release the metrics of a model with the whole budget of a gate.
 
-    Parameters
-    ----------
-    model : estimator
-        Its classes, or label bounds and level, are looked at; it predicts nothing here.
-    gate : Gate
-        To the rows that it has predicted.
-    alike : int
-        Rows that may be one and the same.
+    Classes, or label bounds and level, of the model are looked at; it predicts nothing here. The
+    gate is that to the rows that it has predicted, of which ``alike`` may be one and the same.
     """
     terms: dict[str, Any] = {"budget": gate.ledger.capacity, "alike": alike}
     with gate.ledger.sequential("evaluation"):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,8 @@ MOST_GROUPS = 1000
 def is_classifier(model: Any) -> bool:
     """Return whether a model gives probabilities of public classes.
 
-    Raises
-    ------
-    InvalidParameterError
-        For what is no fitted model of this library, and for a classifier that was fitted with a
-        function as objective: it gives raw scores.
+    InvalidParameterError for what is no fitted model of this library, and for a classifier that was
+    fitted with a function as objective: it gives raw scores.
     """
     if hasattr(model, "to_local"):
         raise InvalidParameterError(
@@ -59,10 +56,7 @@ def is_classifier(model: Any) -> bool:
 def read_rows(X: Any, owner: str) -> tuple[Any, int]:
     """Return a table of private rows, and their number.
 
-    Raises
-    ------
-    InvalidParameterError
-        For rows that are not in the memory of this process.
+    InvalidParameterError for rows that are not in the memory of this process.
     """
     if is_batched(X) or is_distributed(X):
         raise InvalidParameterError(
@@ -120,22 +114,28 @@ def predicted_rows(
     )
 
 
+Rows = TypeVar("Rows", ScoredRows, PredictedRows)
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of all parts, one part after the other."""
+    # The last axis of each field is that of rows.
+    whole = {
+        each.name: np.concatenate([getattr(part, each.name) for part in parts], axis=-1)
+        for each in fields(parts[0])
+    }
+    return type(parts[0])(**whole)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Groups:
-    """Public groups, and the private one of each row.
+    """Public groups, and the private one of each row."""
 
-    Parameters
-    ----------
-    names : tuple
-        Declared; none for all rows together.
-    codes : ndarray of shape (n_rows,), int64
-        Position among the names; one more for rows of no declared group.
-    others : bool, default=True
-        Whether there may be rows of no declared group.
-    """
-
+    #: Declared; none for all rows together.
     names: tuple[Any, ...]
+    #: Of shape (n_rows,). Position among the names; one more for rows of no declared group.
     codes: NDArray[np.int64]
+    #: Whether there may be rows of no declared group.
     others: bool = True
 
     @property
@@ -152,14 +152,9 @@ class Groups:
     def read(cls, groups: Any, X: Any, n_rows: int, model: Any, *, held: bool) -> Groups:
         """Return the groups that a user asks for.
 
-        Parameters
-        ----------
-        groups : column, (column or values, names), or None
-        X : table
-        model : estimator
-            Whose schema lists the categories of a column.
-        held : bool
-            Whether the rows were held out by secret random assignment.
+        ``groups`` is a column, a column or values with names, or None. The schema of the model
+        lists the categories of a column; ``held`` says whether the rows were held out by secret
+        random assignment.
         """
         if groups is None:
             return cls(names=(), codes=np.zeros(n_rows, dtype=np.int64))

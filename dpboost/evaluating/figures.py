@@ -91,10 +91,7 @@ class Estimate:
 def marked(figures: Mapping[str, Estimate], n_rows: float, variance: float) -> dict[str, Estimate]:
     """Return the metrics of a group, marked if its released number of rows is within noise.
 
-    Parameters
-    ----------
-    n_rows, variance : float
-        Noisy number of rows, and the variance of its noise.
+    ``n_rows`` is noisy, ``variance`` that of its noise.
     """
     few = n_rows < max(LEAST_ROWS, CLEAR_ROWS * math.sqrt(variance))
     return {name: replace(figure, too_few=few) for name, figure in figures.items()}
@@ -103,14 +100,8 @@ def marked(figures: Mapping[str, Estimate], n_rows: float, variance: float) -> d
 def ratio(weights: Array, counts: Array, total: float, noise_variance: float) -> Parts:
     """Return a mean over rows that are counted in cells, with its variances.
 
-    Parameters
-    ----------
-    weights : ndarray
-        What a row of each cell adds.
-    counts : ndarray
-        Noisy numbers of rows, all rows in one of the cells.
-    total : float
-        Their sum, at least 1.
+    ``weights`` are what a row of each cell adds, ``counts`` noisy numbers of rows, all rows in one
+    of the cells, ``total`` is their sum, at least 1.
     """
     value = float((weights * counts).sum()) / total
     slope = (weights - value) / total

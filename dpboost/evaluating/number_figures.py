@@ -20,19 +20,9 @@ NUMBER_METRICS = ("rmse", "mae", "r2", "quantile_loss")
 def largest_error(counts: Array, ends: Array, threshold: float) -> float:
     """Return where errors may be clipped: above the largest cell that more than noise is in.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_cells,)
-        Noisy numbers of rows by error, largest errors first.
-    ends : ndarray of shape (n_cells,)
-        Upper ends of the cells.
-    threshold : float
-        Noise alone reaches it hardly ever.
-
-    Returns
-    -------
-    float
-        The upper end of the next larger cell; of all cells where noise hides them.
+    ``counts``, of shape (n_cells,), are noisy numbers of rows by error, largest errors first,
+    ``ends`` the upper ends of the cells; noise alone reaches the threshold hardly ever. Returns the
+    upper end of the next larger cell; of all cells where noise hides them.
     """
     found = np.flatnonzero(counts >= threshold)
     first = int(found[0]) if found.size else 0
@@ -41,32 +31,21 @@ def largest_error(counts: Array, ends: Array, threshold: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ErrorMoments:
-    """Means of one group, with the distribution of errors in all groups.
+    """Means of one group, with the distribution of errors in all groups."""
 
-    Parameters
-    ----------
-    sums : mapping of str to float
-        Noisy, by the names of ``ErrorSums``.
-    largest : float
-        Where errors are clipped.
-    width : float
-        Of the label bounds.
-    level : float or None
-        Of the quantile loss.
-    fourth : float
-        Mean fourth power of errors over the square of their mean square, roughly.
-    variance : float
-        Of the noise of each sum.
-    alike : int, default=1
-        Rows that may be one and the same: the variance of the sample is so many times as large.
-    """
-
+    #: Noisy, by the names of ``ErrorSums``.
     sums: Mapping[str, float]
+    #: Where errors are clipped.
     largest: float
+    #: Of the label bounds.
     width: float
+    #: Of the quantile loss.
     level: float | None
+    #: Mean fourth power of errors over the square of their mean square, roughly.
     fourth: float
+    #: Of the noise of each sum.
     variance: float
+    #: Rows that may be one and the same: the variance of the sample is so many times as large.
     alike: int = 1
 
     @property
@@ -149,12 +128,7 @@ def _fieller(
 ) -> tuple[float, float]:
     """Return the ends of the ratio of two means, of which the second is positive.
 
-    Parameters
-    ----------
-    variances : (float, float, float)
-        Of the two, and their covariance.
-    reach : float
-        Squared deviations.
+    ``variances`` are those of the two, and their covariance; ``reach`` is in squared deviations.
     """
     above, below = means
     curve = below**2 - reach * variances[1]

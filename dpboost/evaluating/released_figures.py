@@ -64,16 +64,8 @@ def of_classes(
 ) -> Found:
     """Release histograms of scores, and compute the metrics of a classifier.
 
-    Parameters
-    ----------
-    classes : sequence
-        Of the model, in the order of its outputs.
-    gate : Gate
-        To ``ScoredRows``.
-    names : sequence of str
-        Among ``CLASS_METRICS``.
-    alike : int
-        Rows that may be one and the same.
+    ``classes`` are the model's, in the order of its outputs, ``gate`` is that to ``ScoredRows``,
+    ``names`` are among ``CLASS_METRICS``. ``alike`` rows may be one and the same.
     """
     n_outputs = 1 if len(classes) == 2 else len(classes)
     first, second, rest = divide(budget, SCORE_SHARES)
@@ -160,18 +152,9 @@ def of_numbers(
 ) -> Found:
     """Release sums of errors, and compute the metrics of a regressor.
 
-    Parameters
-    ----------
-    label_bounds : (float, float)
-        That labels and predictions are clipped to.
-    level : float or None
-        Of the quantile loss, where it is among the names.
-    gate : Gate
-        To ``PredictedRows``.
-    names : sequence of str
-        Among ``NUMBER_METRICS``.
-    alike : int
-        Rows that may be one and the same.
+    Labels and predictions are clipped to ``label_bounds``; ``level`` is that of the quantile loss,
+    where it is among the names, which are of ``NUMBER_METRICS``. ``gate`` is that to
+    ``PredictedRows``. ``alike`` rows may be one and the same.
     """
     low, high = label_bounds
     width = high - low

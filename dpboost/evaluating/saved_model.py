@@ -78,17 +78,8 @@ class SavedClassifier(SavedRegressor):
 def saved_model(booster: Booster, schema: Schema, labels: str) -> SavedRegressor:
     """Return a model text with what a schema says of its labels.
 
-    Parameters
-    ----------
-    schema : Schema
-        With classes or label bounds.
-    labels : str
-        What the user calls them, for messages.
-
-    Raises
-    ------
-    InvalidParameterError
-        Where the schema does not have the labels of the model.
+    The schema has classes or label bounds, which messages call ``labels``. InvalidParameterError
+    where it does not have the labels of the model.
     """
     objective = objective_of(booster).split(" ")[0]
     n_trees = booster.num_model_per_iteration()

@@ -29,12 +29,8 @@ _LARGEST_STEP = 1.0
 def occupied_range(counts: Array, noise_stddev: float) -> tuple[float, float]:
     """Return the range of the equal cells of the scores that seem to hold rows, and one more.
 
-    A range that is too wide costs resolution; outside of it scores are lost sight of.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_cells,)
-        Noisy.
+    A range that is too wide costs resolution; outside of it scores are lost sight of. The counts
+    are noisy.
     """
     borders = np.linspace(-LARGEST_SCORE, LARGEST_SCORE, len(counts) + 1)
     found = np.flatnonzero(counts >= max(SEEN * noise_stddev, 1.0))
@@ -52,18 +48,12 @@ def number_of_bins(n_rows: float, noise_stddev: float) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoreLaw:
-    """The distribution of scores from a released histogram; independent of labels.
+    """The distribution of scores from a released histogram; independent of labels."""
 
-    Parameters
-    ----------
-    low, high : float
-        Range of the cells.
-    counts : ndarray of shape (n_cells,)
-        Noisy numbers of rows.
-    """
-
+    #: Range of the cells.
     low: float
     high: float
+    #: Of shape (n_cells,). Noisy numbers of rows.
     counts: Array
 
     @property
@@ -109,12 +99,8 @@ class ScoreLaw:
     def pieces(self, edges: Sequence[float]) -> tuple[Array, Array, Array, NDArray[np.intp]]:
         """Cut the cells at the borders of bins.
 
-        Returns
-        -------
-        positions, widths, masses : ndarray of float
-            Middle and width of each piece, and its weight: positive, so that no bin is empty.
-        bins : ndarray of intp
-            The bin that it is in.
+        Returns the middle and the width of each piece, its weight, which is positive, so that no
+        bin is empty, and the bin that it is in.
         """
         # Even odds may be outside the cells: there are bins beyond them then.
         outside = [edges[0] - 1] if edges[0] <= self.low else []
@@ -135,10 +121,7 @@ class ScoreLaw:
 class InsideBins:
     """Mean scores in each bin, of rows with the label and of others.
 
-    Parameters
-    ----------
-    own, others : ndarray of shape (n_bins,)
-        Noisy numbers of rows.
+    ``own`` and ``others``, of shape (n_bins,), are noisy numbers of rows.
 
     Notes
     -----
@@ -162,14 +145,7 @@ class InsideBins:
     def means(self, function: Array) -> Array:
         """Return means over each bin, of others and of rows with the label.
 
-        Parameters
-        ----------
-        function : ndarray of shape (n_pieces,)
-            At ``positions``.
-
-        Returns
-        -------
-        ndarray of shape (n_bins, 2)
+        The function is that at ``positions``. The result has shape (n_bins, 2).
         """
         return np.asarray(self._spread @ function).T
 
@@ -177,10 +153,8 @@ class InsideBins:
     def order(self) -> Array:
         """Return how often a row with the label of one bin has a score above another of a bin.
 
-        Returns
-        -------
-        ndarray of shape (n_bins, n_bins)
-            By the bin of the row with the label, and of the other; equal scores count half.
+        The result has shape (n_bins, n_bins), by the bin of the row with the label, and of the
+        other; equal scores count half.
         """
         others, own = self._spread
         # Of two rows in one piece the one with the label is above as odds grow over its width.

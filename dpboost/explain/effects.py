@@ -19,13 +19,8 @@ Shares = Sequence[NDArray[np.float64]]
 class EffectSums:
     """Sums of trees, averaged over all but one or two features, assumed independent.
 
-    Parameters
-    ----------
-    vectors : sequence of ndarray of shape (n_leaves, k)
-        What each leaf adds: its value, or its deviations on k courses of the noise.
-    shares : sequence of ndarray of shape (n_bins + 1,)
-        Of every feature.
-    n_bins : ndarray of shape (n_features,), int32
+    ``vectors``, of shape (n_leaves, k), are what each leaf adds: its value, or its deviations on k
+    courses of the noise. ``shares``, of shape (n_bins + 1,), are those of every feature.
     """
 
     def __init__(
@@ -82,15 +77,8 @@ class EffectSums:
     def pair(self, first: int, second: int, k: int | None = None) -> NDArray[np.float64]:
         """Return the pure effect of a pair: what its two features do not do alone.
 
-        Parameters
-        ----------
-        k : int, optional
-            Only so many columns of the vectors.
-
-        Returns
-        -------
-        ndarray of shape (k, n_bins_first + 1, n_bins_second + 1)
-            Of mean zero along both axes.
+        The result, of only ``k`` columns of the vectors, has shape (k, n_bins_first + 1,
+        n_bins_second + 1) and mean zero along both axes.
         """
         width = self._width if k is None else k
         shape = (width, len(self._shares[first]), len(self._shares[second]))

@@ -157,12 +157,7 @@ class Explanation:
     def of(cls, ensemble: Ensemble, *, pairs: int = 10, n_paths: int = N_PATHS) -> Explanation:
         """Explain an ensemble.
 
-        Parameters
-        ----------
-        pairs : int
-            Maximum number of pairs.
-        n_paths : int
-            Number of noise simulations.
+        ``pairs`` is the maximum number of pairs, ``n_paths`` the number of noise simulations.
         """
         shares = feature_shares(ensemble)
         paths = noise_paths(ensemble, n_paths)

@@ -33,18 +33,9 @@ def shares_of(
 
     A numeric feature whose bins were released has the masses of that release. The shares of any
     other are fitted to the released weights of the leaves of its trees; with a logistic loss these
-    are sums of p (1 - p), not counts. If there is neither, bins are taken as equal and nothing
-    as missing.
-
-    Parameters
-    ----------
-    masses : mapping of int to ndarray of shape (n_bins + 1,)
-        As in `Ensemble`.
-
-    Returns
-    -------
-    list of ndarray of shape (n_bins + 1,)
-        Missing last; each adds up to one.
+    are sums of p (1 - p), not counts. If there is neither, bins are taken as equal and nothing as
+    missing. ``masses`` are as in `Ensemble`. The shares of a feature have shape (n_bins + 1,),
+    missing last, and add up to one.
     """
     shares = []
     for feature in range(len(n_bins)):

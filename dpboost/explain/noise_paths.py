@@ -26,17 +26,11 @@ _ANSWER = 0.5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisePaths:
-    """Deviations of leaves from a fit without noise on the same tree structures.
+    """Deviations of leaves from a fit without noise on the same tree structures."""
 
-    Parameters
-    ----------
-    trees : tuple of Tree
-        As they were released, before they were brought into order.
-    deviations : tuple of ndarray of shape (n_leaves, n_paths), float32
-        In units of the ensemble's grid, one for each tree.
-    """
-
+    #: As they were released, before they were brought into order.
     trees: tuple[Tree, ...]
+    #: Of shape (n_leaves, n_paths) for each tree, in units of the ensemble's grid.
     deviations: tuple[NDArray[np.float32], ...]
 
     @property
@@ -60,12 +54,8 @@ def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS) -> NoisePaths | None
     which features later trees cut; that several outputs answer each other's noise; and what
     monotone constraints take away from noise.
 
-    The simulation is the same for the same model.
-
-    Returns
-    -------
-    NoisePaths or None
-        None if the recipe releases no sums of leaves.
+    The simulation is the same for the same model. The result is None if the recipe releases no sums
+    of leaves.
     """
     trees = ensemble.released or ensemble.trees
     if not trees or any(tree.noise is None for tree in trees):

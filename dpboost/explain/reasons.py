@@ -48,16 +48,9 @@ def contributions(
 
     What a feature is worth is averaged over the released shares of the others' bins, as if they
     were independent; a tree has at most three features, so that it is exact for each tree. Together
-    with the mean over the shares the contributions of a row add up to its raw score.
-
-    Parameters
-    ----------
-    bins : ndarray of shape (n_features, n_rows), uint8
-
-    Returns
-    -------
-    contribution, error : ndarray of shape (n_rows, n_features)
-        None if the recipe releases no sums of leaves.
+    with the mean over the shares the contributions of a row add up to its raw score. ``bins`` have
+    shape (n_features, n_rows), both results (n_rows, n_features); they are None if the recipe
+    releases no sums of leaves.
     """
     paths = noise_paths(ensemble, _N_PATHS)
     if paths is None:

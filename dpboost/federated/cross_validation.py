@@ -170,19 +170,8 @@ def cv(
 def results_of(found: Result, model: Any = None, *, return_cvbooster: bool = False) -> CVResults:
     """Return the metrics of a session in LightGBM's form.
 
-    Parameters
-    ----------
-    found : Result
-        Of an agreement of `cv_agreement`.
-    model : estimator, optional
-        With the parameters of the fitted ones; that of the agreement's task by default.
-    return_cvbooster
-        As of `cv`.
-
-    Returns
-    -------
-    CVResults
-        Without ``party_reports``.
+    The session has an agreement of `cv_agreement`. ``model`` has the parameters of the fitted ones;
+    it is that of the agreement's task by default. The result has no ``party_reports``.
     """
     terms = found.agreement
     if model is None:

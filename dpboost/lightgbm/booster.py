@@ -148,23 +148,9 @@ class Booster(LoadedBooster):
     ) -> Booster:
         """Return the Booster of an ensemble.
 
-        Parameters
-        ----------
-        ensemble : Ensemble
-            What training has released.
-        parameters : mapping of str to str, int, float or bool, optional
-            Public training parameters, as in `model_text`.
-
-        Returns
-        -------
-        Booster
-            The same as of the text of `model_text`, without reading that text twice: LightGBM
-            parses it, but it is not checked before.
-
-        Raises
-        ------
-        InvalidParameterError
-            As `model_text` does.
+        ``parameters`` are public training parameters, as in `model_text`. It is the same as of the
+        text of `model_text`, without reading that text twice: LightGBM parses it, but it is not
+        checked before. InvalidParameterError is raised as by `model_text`.
         """
         return cls.of_written_text(model_text(ensemble, parameters=parameters))
 

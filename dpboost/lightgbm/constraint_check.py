@@ -182,17 +182,11 @@ def _not_monotone(tree: TextTree, feature: int, direction: int) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Atoms:
-    """One value for each set of values of a feature that no split distinguishes.
+    """One value for each set of values of a feature that no split distinguishes."""
 
-    Parameters
-    ----------
-    left : ndarray of shape (n_nodes_of_feature, n_atoms), bool
-        Which go left at each of its nodes.
-    comparable : ndarray of shape (n_atoms,), bool
-        Those that are numbers in rising order, and not missing.
-    """
-
+    #: Of shape (n_nodes_of_feature, n_atoms). Which go left at each of its nodes.
     left: NDArray[np.bool_]
+    #: Of shape (n_atoms,). Those that are numbers in rising order, and not missing.
     comparable: NDArray[np.bool_]
 
     @classmethod

@@ -31,36 +31,23 @@ _AVERAGES = re.compile(r"^average_output$", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EarlierModel:
-    """A model that is continued.
-
-    Parameters
-    ----------
-    model : object
-        What predicts: the estimator that was given, or the booster.
-    report : PrivacyReport or None
-        None for a model without one; what continues it is then not private.
-    classes : tuple or None
-        Labels in their order, where the model knows them.
-    """
+    """A model that is continued."""
 
     booster: Booster
+    #: What predicts: the estimator that was given, or the booster.
     model: Any
+    #: None for a model without one; what continues it is then not private.
     report: PrivacyReport | None
+    #: Labels in their order, where the model knows them.
     classes: tuple[Any, ...] | None
 
     @classmethod
     def of(cls, init_model: Any) -> EarlierModel:
         """Read what a user may pass as ``init_model``.
 
-        Parameters
-        ----------
-        init_model : estimator, Booster, or str or path of a model file
-            A fitted estimator of this library or of LightGBM, a Booster of either, or a file.
-
-        Raises
-        ------
-        InvalidParameterError
-            For anything else, an estimator that is not fitted, or a file that is no model.
+        That is a fitted estimator of this library or of LightGBM, a Booster of either, or a model
+        file. InvalidParameterError for anything else, an estimator that is not fitted, or a file
+        that is no model.
         """
         classes, model = None, init_model
         found = init_model
@@ -94,15 +81,8 @@ class EarlierModel:
     def completed(self, schema: Schema, table: Table) -> Schema:
         """Declare the lists of categories of this model, which is public, where others do not.
 
-        Parameters
-        ----------
-        table : Table
-            With the columns of the fit; only their names and kinds are looked at.
-
-        Raises
-        ------
-        InvalidParameterError
-            If this model was released without any category of a column.
+        The table has the columns of the fit; only their names and kinds are looked at.
+        InvalidParameterError if this model was released without any category of a column.
         """
         lists = self.booster.pandas_categorical or []
         if len(lists) != len(table.categorical):
@@ -125,16 +105,8 @@ class EarlierModel:
     def raw_scores(self, X: Any, table: Table) -> NDArray[np.float64]:
         """Predict the private rows: where their scores start.
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            As passed to ``fit``.
-        table : Table
-            The same, read.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        ``X`` is what was passed to ``fit``, ``table`` the same, read. Returns an array of shape
+        (n_rows,) or (n_rows, n_outputs).
 
         Privacy
         -------

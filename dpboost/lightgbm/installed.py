@@ -289,12 +289,8 @@ _FITTED = (
 def with_fit_of(stock: Any, model: Any, booster: lightgbm.Booster) -> Any:
     """Return an estimator of LightGBM's with the fit of one of ours.
 
-    Parameters
-    ----------
-    stock : LGBMRegressor or LGBMClassifier
-        Of LightGBM, not fitted; changed in place.
-    booster : Booster
-        What it is to predict with.
+    ``stock``, an LGBMRegressor or LGBMClassifier that is not fitted, is changed in place; it is to
+    predict with ``booster``.
     """
     vars(stock).update({name: value for name, value in vars(model).items() if name in _FITTED})
     stock._Booster = booster

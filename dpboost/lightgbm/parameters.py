@@ -126,10 +126,7 @@ def is_silent(params: Mapping[str, Any]) -> bool:
 def read_text(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters whose numbers and switches may be written out, as in a ``train.conf``.
 
-    Returns
-    -------
-    dict
-        With numbers and booleans where LightGBM reads such; other text is as it was.
+    Numbers and booleans are what LightGBM reads as such; other text is as it was.
     """
     return {
         name: _from_text(value) if isinstance(value, str) else value
@@ -149,23 +146,10 @@ def _from_text(value: str) -> Any:
 def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> list[str]:
     """Return a remark on each name that no one knows; raise for one like a name of the guarantee.
 
-    Parameters
-    ----------
-    names : iterable of str
-        What the user wrote.
-    arguments : iterable of str
-        The owner's own arguments.
-
-    Returns
-    -------
-    list of str
-        LightGBM goes on with a warning as well.
-
-    Raises
-    ------
-    InvalidParameterError
-        For the first unknown name that may have been meant for what the guarantee rests on: a fit
-        with the default in its place would have another guarantee than the user believes.
+    ``names`` are what the user wrote, ``arguments`` the owner's own. LightGBM goes on with a
+    warning as well. InvalidParameterError for the first unknown name that may have been meant for
+    what the guarantee rests on: a fit with the default in its place would have another guarantee
+    than the user believes.
     """
     own = set(arguments)
     remarks = []
@@ -200,17 +184,11 @@ def nearest_names(name: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """Parameters by their canonical names.
+    """Parameters by their canonical names."""
 
-    Parameters
-    ----------
-    arguments : dict
-        Values of the owner's own arguments.
-    fit : dict
-        What ``fit`` reads, by LightGBM's canonical names.
-    """
-
+    #: Values of the owner's own arguments.
     arguments: dict[str, Any]
+    #: What ``fit`` reads, by LightGBM's canonical names.
     fit: dict[str, Any]
 
 
@@ -224,30 +202,11 @@ def resolve(
 ) -> Resolved:
     """Bring LightGBM's names to ours, warn of what has no effect and refuse what would matter.
 
-    Parameters
-    ----------
-    given : mapping
-        The owner's own arguments, all of them.
-    extra : mapping
-        What the user gave under other names.
-    defaults : mapping
-        Default value of every own argument.
-    owner : str
-        Name of the caller in messages.
-    most_depth : int, optional
-        Levels of splits that the recipe allows.
-
-    Raises
-    ------
-    InvalidParameterError
-        For names like those of the guarantee, and for values that would change the model in a way
-        that is not available.
-
-    Warns
-    -----
-    ParameterWarning
-        Once, for all parameters that have no effect, all that were given twice, all that are
-        capped and all unknown names.
+    ``given`` are all of the owner's own arguments, ``defaults`` their default values, ``extra``
+    what the user gave under other names; the recipe allows ``most_depth`` levels of splits.
+    InvalidParameterError for names like those of the guarantee, and for values that would change
+    the model in a way that is not available. One ParameterWarning for all parameters that have no
+    effect, all that were given twice, all that are capped and all unknown names.
     """
     remarks = check_names(extra, given, owner)
     unknown = set(extra) - set(given) - set(canonical_names()) - set(OF_ESTIMATORS)

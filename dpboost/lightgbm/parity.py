@@ -36,14 +36,7 @@ KINDS = {
 
 
 class Row(NamedTuple):
-    """A row of the table.
-
-    Parameters
-    ----------
-    kind : str
-        "same", "public", "private", "skipped", "no effect", "refused", or for parameters what
-        happens to them.
-    """
+    """A row of the table; the kind is one of ``KINDS``."""
 
     name: str
     kind: str

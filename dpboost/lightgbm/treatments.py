@@ -12,25 +12,17 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Treatment:
-    """The treatment of a LightGBM parameter.
+    """The treatment of a LightGBM parameter."""
 
-    Parameters
-    ----------
-    kind : {"argument", "fit", "public", "accepted", "ignored", "refused"}
-        Passed to the argument of the same meaning; read by ``fit``, for private rows or for
-        public ones; without effect because it holds anyway; without effect, with a warning; an
-        error.
-    note : str
-        What to use instead, or why.
-    argument : str
-        Name of our argument, where there is one.
-    neutral : tuple
-        Values that ask for nothing and are always accepted.
-    """
-
+    #: "argument": passed to the argument of the same meaning. "fit" and "public": read by ``fit``,
+    #: for private rows or for public ones. "accepted": without effect because it holds anyway.
+    #: "ignored": without effect, with a warning. "refused": an error.
     kind: str
+    #: What to use instead, or why.
     note: str = ""
+    #: Name of our argument, where there is one.
     argument: str = ""
+    #: Values that ask for nothing and are always accepted.
     neutral: tuple[Any, ...] = ()
 
 

@@ -594,18 +594,9 @@ def report_of_folds(
 ) -> PrivacyReport:
     """Return the report of a cross-validation: all fits except the cheapest, and the metrics.
 
-    Parameters
-    ----------
-    own : PrivacyReport
-        Of the metrics.
-    first : PrivacyReport
-        Of the first fit.
-    costs, records : sequence of Fraction, sequence of dict
-        Charge of each fit, and its releases.
-    ledger : Ledger
-        Of the metrics.
-    inner : Accountant
-        Accountant of the total.
+    ``own`` and ``ledger`` are those of the metrics, ``first`` is the report of the first fit;
+    ``costs`` and ``records`` are the charge of each fit and its releases, ``inner`` is the
+    accountant of the total.
     """
     spent = sum(sorted(costs)[1:], ledger.spent)
     return replace(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import RefusedError
 from dpboost.evaluating.class_figures import CLASS_METRICS
 from dpboost.evaluating.evaluate import quantile_level
-from dpboost.evaluating.evaluated_rows import Groups, predicted_rows, scored_rows
+from dpboost.evaluating.evaluated_rows import Groups, joined, predicted_rows, scored_rows
 from dpboost.evaluating.gate import Gate
 from dpboost.evaluating.number_figures import NUMBER_METRICS
 from dpboost.evaluating.released_figures import of_classes, of_numbers
@@ -26,18 +26,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class FoldMetric:
-    """A metric with its name in LightGBM and in `evaluate`.
-
-    Parameters
-    ----------
-    figure : str
-        The figure of an evaluation that it comes from.
-    of_figure : callable
-        Turns that into the metric.
-    """
+    """A metric with its name in LightGBM and in `evaluate`."""
 
     name: str
+    #: The figure of an evaluation that it comes from.
     figure: str
+    #: Turns that into the metric.
     of_figure: Callable[[float], float] = float
     higher_is_better: bool = False
 
@@ -82,12 +76,8 @@ def _known(classifier: bool) -> dict[str, FoldMetric]:
 def fold_metrics(asked: Sequence[str], *, classifier: bool, quantile: bool) -> list[FoldMetric]:
     """Return the metrics that are asked for, each once.
 
-    Parameters
-    ----------
-    asked : sequence of str
-        Names of LightGBM or of `evaluate`.
-    quantile : bool
-        Whether the model is one of a quantile.
+    ``asked`` are names of LightGBM or of `evaluate`; ``quantile`` says whether the model is one of
+    a quantile.
     """
     known = _known(classifier)
     if not quantile:
@@ -113,18 +103,8 @@ def release_fold_metrics(
 ) -> list[tuple[str, list[float], bool]]:
     """Release the metrics of each fold's model on the rows that it has not seen.
 
-    Parameters
-    ----------
-    models : sequence of estimator
-        Released, one for each fold.
-    rows : sequence of (X, y)
-        Private, of each fold: a row is in one of them.
-    alike : int
-        Rows that may be one and the same.
-
-    Returns
-    -------
-    list of (name, values, higher_is_better)
+    There is a released model for each fold, and private rows ``(X, y)``: a row is in one fold.
+    ``alike`` rows may be one and the same. Yields a name, the values, and whether higher is better.
 
     Privacy
     -------
@@ -171,39 +151,31 @@ class _OfClasses:
         return found
 
 
-def _groups(sizes: Sequence[int]) -> Groups:
-    """Return the folds as groups."""
+def _joined(parts: Sequence[Any]) -> tuple[Any, Groups]:
+    """Return the rows of all folds, and the groups that the folds are."""
+    sizes = [len(each.labels) for each in parts]
     codes = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
-    return Groups(names=tuple(range(len(sizes))), codes=codes, others=False)
+    return joined(parts), Groups(names=tuple(range(len(sizes))), codes=codes, others=False)
 
 
 def _scored(
     models: Sequence[Any], rows: Sequence[tuple[Any, NDArray[Any]]], classes: Sequence[Any]
 ) -> tuple[ScoredRows, Groups]:
+    """Score the rows of each fold by its own model."""
     parts = []
     for fold, (model, (X, y)) in enumerate(zip(models, rows, strict=True)):
         own = np.full(len(y), fold, dtype=np.int64)
         found, known = scored_rows(_OfClasses(model, classes), X, y, len(y), own)
         parts.append(found.take(np.flatnonzero(known)))
-    joined = ScoredRows(
-        scores=np.concatenate([each.scores for each in parts], axis=1),
-        labels=np.concatenate([each.labels for each in parts]),
-        groups=np.concatenate([each.groups for each in parts]),
-        hits=np.concatenate([each.hits for each in parts]),
-    )
-    return joined, _groups([len(each.labels) for each in parts])
+    return _joined(parts)
 
 
 def _predicted(
     models: Sequence[Any], rows: Sequence[tuple[Any, NDArray[Any]]]
 ) -> tuple[PredictedRows, Groups]:
+    """Predict the rows of each fold by its own model."""
     parts = []
     for fold, (model, (X, y)) in enumerate(zip(models, rows, strict=True)):
         own = np.full(len(y), fold, dtype=np.int64)
         parts.append(predicted_rows(model, X, y, len(y), own))
-    joined = PredictedRows(
-        labels=np.concatenate([each.labels for each in parts]),
-        predictions=np.concatenate([each.predictions for each in parts]),
-        groups=np.concatenate([each.groups for each in parts]),
-    )
-    return joined, _groups([len(each.labels) for each in parts])
+    return _joined(parts)

@@ -31,10 +31,7 @@ _N_MADE_UP, _ROWS_MADE_UP = 3, 60
 class ModelAtRound:
     """A released model, truncated after a round.
 
-    Parameters
-    ----------
-    n_rounds : int
-        From the first round of its Booster on.
+    ``n_rounds`` count from the first round of its Booster on.
     """
 
     def __init__(self, model: Any, n_rounds: int) -> None:
@@ -51,10 +48,7 @@ class ModelAtRound:
 def chosen_rounds(n_rounds: int, how_many: int | str) -> list[int]:
     """Return the rounds whose metrics are released, the first and the last among them.
 
-    Parameters
-    ----------
-    how_many : int or "all"
-        With 1 it is the last round alone.
+    ``how_many`` is a number or "all"; with 1 it is the last round alone.
     """
     if how_many == "all" or n_rounds == 1:
         return list(range(1, n_rounds + 1))
@@ -90,11 +84,7 @@ def repeated(released: dict[int, list[Line]], n_rounds: int) -> list[list[Line]]
 def number_of_folds(folds: Any, n_folds: int) -> tuple[int, str | None]:
     """Return how many folds there are, and a remark where the given ones are not followed.
 
-    Parameters
-    ----------
-    folds : splitter of scikit-learn, or iterable of (train, test), or None
-    n_folds : int
-        Without them.
+    ``folds`` is a splitter of scikit-learn, an iterable of (train, test), or None for ``n_folds``.
     """
     if folds is None:
         return n_folds, None
@@ -124,22 +114,10 @@ def divided(
 ) -> tuple[list[FoldMetric], list[tuple[str, bool]]]:
     """Divide metrics into those that can be charged, and the names of the others.
 
-    Parameters
-    ----------
-    asked : sequence of str
-        LightGBM's names, or those of `evaluate`.
-    functions : sequence of callable
-        Of the user, as ``feval``: one that computes a known metric is released like it, and of
-        others no bound is known.
-    n_classes : int
-        0 in a regression.
-    raw : bool
-        Whether a classifier gives raw scores alone, for which nothing can be paid.
-
-    Returns
-    -------
-    paid : list of FoldMetric
-    others : list of (name, higher_is_better)
+    ``asked`` are LightGBM's names, or those of `evaluate`. ``functions`` are the user's, as
+    ``feval``: one that computes a known metric is released like it, and of others no bound is
+    known. ``n_classes`` is 0 in a regression; ``raw`` says whether a classifier gives raw scores
+    alone, for which nothing can be paid. Others are names with whether higher is better.
     """
     objective = "regression"
     if n_classes:

@@ -154,12 +154,8 @@ def planned_capacity(
 ) -> tuple[str, PrivacyCost]:
     """Return the capacity of a fit for one row, and its accountant.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Checked.
-    lists : int
-        Number of estimated lists of classes and categories, each with a part of delta.
+    Epsilon and delta are checked. ``lists`` are estimated lists of classes and categories, each
+    with a part of delta.
     """
     if rows_per_user is not None:
         check_integer("rows_per_user", owner, rows_per_user, low=1, high=MOST_ROWS_PER_USER)

@@ -136,12 +136,8 @@ def _with_transcript(result: Any, transcript: Transcript) -> Any:
 def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[Any, dict[str, Any]]:
     """Return the function of a recorded call, and its arguments with other rows.
 
-    Parameters
-    ----------
-    given : mapping
-        Arguments that a file does not hold.
-    rows : RowsInstead
-        Substitutes for the rows of the call.
+    ``given`` are arguments that a file does not hold; ``rows`` takes the place of the rows of the
+    call.
     """
     unknown = set(given) - {*call.arguments, *call.parameters}
     if unknown:

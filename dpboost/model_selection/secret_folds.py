@@ -33,16 +33,9 @@ def deal_folds(
 ) -> NDArray[np.int32]:
     """Return the fold of each row, by a secret draw for each unit.
 
-    Parameters
-    ----------
-    units : ndarray of shape (n_rows,), int64
-        The row itself, by its number, or whose it is: rows of one unit are in one fold.
-    first_unit : int, default=0
-        Number of the first unit among those of all parties; only relevant with a seed.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int32
+    ``units`` is the row itself, by its number, or whose it is: rows of one unit are in one fold.
+    ``first_unit`` is the number of the first unit among those of all parties; only relevant with a
+    seed.
 
     Privacy
     -------
@@ -55,14 +48,9 @@ def deal_folds(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateScorer:
-    """A scikit-learn scorer that charges every score; created by `SecretKFold.scorer`.
+    """A scikit-learn scorer that charges every score; created by `SecretKFold.scorer`."""
 
-    Parameters
-    ----------
-    folds : SecretKFold
-        Folds that have assigned the rows.
-    """
-
+    #: Folds that have assigned the rows.
     folds: SecretKFold
     metric: str
     fraction: Fraction
@@ -71,10 +59,7 @@ class PrivateScorer:
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Evaluate a released model on private rows, and return the released metric.
 
-        Raises
-        ------
-        InvalidParameterError
-            If these folds have assigned no rows, or there is no budget.
+        InvalidParameterError if these folds have assigned no rows, or there is no budget.
         """
         if not self.folds.dealt:
             raise InvalidParameterError(

@@ -27,20 +27,10 @@ def best_true_positive_rate(
 ) -> float:
     """Bound the true-positive rate of any attacker at a false-positive rate.
 
-    Parameters
-    ----------
-    false_positive_rate : float
-        In (0, 1).
-    epsilon, delta : float
-        The guarantee; epsilon may be infinite.
-    mu : float, optional
-        Of Gaussian differential privacy, if all releases have Gaussian noise; a failure of
-        probability delta is allowed in addition.
-
-    Returns
-    -------
-    float
-        In [false_positive_rate, 1], rounded up to four digits.
+    The rate is in (0, 1). ``epsilon`` and ``delta`` are the guarantee; epsilon may be infinite.
+    ``mu`` is that of Gaussian differential privacy, if all releases have Gaussian noise; a failure
+    of probability delta is allowed in addition. The bound is in [false_positive_rate, 1], rounded
+    up to four digits.
     """
     rate = true_positive_bound(false_positive_rate, epsilon, delta, mu)
     return up(min(rate * SLACK, 1.0))
@@ -49,16 +39,8 @@ def best_true_positive_rate(
 def membership_advantage(*, epsilon: float, delta: float, mu: float | None = None) -> float:
     """Bound the membership-inference advantage of any attacker.
 
-    Parameters
-    ----------
-    epsilon, delta, mu : float
-        As in :func:`best_true_positive_rate`.
-
-    Returns
-    -------
-    float
-        True-positive rate minus false-positive rate, rounded up to four digits: at most
-        (e^epsilon - 1 + 2 delta) / (e^epsilon + 1), and 2 Phi(mu / 2) - 1 + delta if mu is given.
+    It is the true-positive rate minus the false-positive rate, rounded up to four digits: at most
+    (e^epsilon - 1 + 2 delta) / (e^epsilon + 1), and 2 Phi(mu / 2) - 1 + delta if mu is given.
     """
     advantage = math.tanh(epsilon / 2)
     advantage += delta * (1 - advantage)
@@ -70,20 +52,10 @@ def membership_advantage(*, epsilon: float, delta: float, mu: float | None = Non
 def posterior(prior: float, *, epsilon: float, delta: float, mu: float | None = None) -> float:
     """Bound the posterior probability of an attacker's positive decision.
 
-    Parameters
-    ----------
-    prior : float
-        Prior probability, in (0, 1).
-    epsilon, delta, mu : float
-        As in :func:`best_true_positive_rate`.
-
-    Returns
-    -------
-    float
-        With delta = 0: prior e^epsilon / (1 - prior + prior e^epsilon), by Bayes' rule, for every
-        outcome. With delta > 0 this bound may fail with probability delta; the bound is then by
-        Bayes' rule from :func:`best_true_positive_rate` at a false-positive rate of 1 %. Rounded
-        up to four digits.
+    The prior is in (0, 1). With delta = 0: prior e^epsilon / (1 - prior + prior e^epsilon), by
+    Bayes' rule, for every outcome. With delta > 0 this bound may fail with probability delta; the
+    bound is then by Bayes' rule from :func:`best_true_positive_rate` at a false-positive rate of 1
+    %. Rounded up to four digits.
     """
     if delta == 0:
         odds = prior / (1 - prior) * math.exp(min(epsilon, LARGEST))
@@ -101,12 +73,7 @@ LARGEST = 700.0
 def true_positive_bound(alpha: float, epsilon: float, delta: float, mu: float | None) -> float:
     """Return the largest true-positive rate of any attacker at a false-positive rate.
 
-    Parameters
-    ----------
-    alpha : float
-        The false-positive rate, in [0, 1].
-    epsilon, delta, mu : float
-        As in :func:`best_true_positive_rate`.
+    The false-positive rate ``alpha`` is in [0, 1].
     """
     factor = math.exp(min(epsilon, LARGEST))
     best = min(delta + factor * alpha, 1 - (1 - delta - alpha) / factor, 1.0)

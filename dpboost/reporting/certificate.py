@@ -45,28 +45,14 @@ def certificate(
 ) -> dict[str, Any]:
     """Return the certificate of a model.
 
-    Parameters
-    ----------
-    model : str, Booster or estimator, optional
-        Model text, or an object that contains it; the certificate contains its hash.
-    stated : mapping of str to str, optional
-        Statements of the user by the names in ``STATED``.
-    budget : mapping, optional
-        Terms and all lines of the budget, as ``Budget.record`` returns them. By default only the
-        lines of the fit are listed.
-    scores : sequence of Evaluation, or of paths
-        Released scores of the model, or their files.
+    ``model`` is a model text, or an object that contains it; the certificate contains its hash.
+    ``stated`` are statements of the user by the names in ``STATED``. ``budget`` has the terms and
+    all lines of the budget, as ``Budget.record`` returns them; by default only the lines of the fit
+    are listed. ``scores`` are released scores of the model, or their files. Returns strings,
+    numbers, booleans, None, lists and dicts, as `schema` describes them.
 
-    Returns
-    -------
-    dict
-        Strings, numbers, booleans, None, lists and dicts, as `schema` describes them.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the model has no text, a statement has an unknown name or is not text, or scores are
-        given without a model or for another model.
+    InvalidParameterError if the model has no text, a statement has an unknown name or is not text,
+    or scores are given without a model or for another model.
     """
     said = _checked(stated)
     version, build, audit = __version__, build_hash(), audit_record.stored()

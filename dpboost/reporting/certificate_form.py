@@ -27,21 +27,9 @@ def check_form(
 ) -> None:
     """Raise if a value violates a rule of a JSON schema.
 
-    Parameters
-    ----------
-    value : object
-        As ``json.loads`` returns it.
-    rule : mapping
-        Rule with the keywords that ``certificate.schema.json`` uses.
-    schema : mapping
-        The whole schema, to resolve ``$ref``.
-    at : str
-        Location of the value, for the message.
-
-    Raises
-    ------
-    CertificateError
-        Names the first violation.
+    ``value`` is as ``json.loads`` returns it, ``rule`` has the keywords that
+    ``certificate.schema.json`` uses, ``schema`` is the whole schema, to resolve ``$ref``, and
+    ``at`` says where the value is. The CertificateError names the first violation.
     """
     if "$ref" in rule:
         *_, name = rule["$ref"].split("/")

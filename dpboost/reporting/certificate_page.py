@@ -47,10 +47,7 @@ _STATED = {
 def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Document:
     """Return a certificate as a document.
 
-    Parameters
-    ----------
-    record : mapping
-        As `certificate` makes it.
+    The record is as `certificate` makes it.
     """
     return Document("Certificate of privacy", tuple(_blocks(report, record)))
 

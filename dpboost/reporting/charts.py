@@ -15,15 +15,7 @@ _MOST_NAMES = 4
 def drawing(shape: Any) -> str:
     """Return a chart of a shape with its error band.
 
-    Parameters
-    ----------
-    shape : Shape
-        From ``model.explain()``.
-
-    Returns
-    -------
-    str
-        An element ``<svg>``.
+    The shape is one of ``model.explain()``, the chart an element ``<svg>``.
     """
     low, high = (end.tolist() for end in shape.band())
     effect = shape.effect[0].tolist()

@@ -24,15 +24,8 @@ _DETAILS = {
 def registry_record(report: ReportTerms, certificate: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the registry, None for values that only the publisher knows.
 
-    Parameters
-    ----------
-    certificate : mapping
-        Certificate of the report, with the hash of the model.
-
-    Returns
-    -------
-    dict
-        Fields in the order of the registry's template.
+    The certificate is that of the report, with the hash of the model. Fields are in the order of
+    the registry's template.
     """
     claim, identity = certificate["claim"], certificate["identity"]
     kind = certificate["trust_model"]["kind"]
@@ -127,10 +120,7 @@ def registry_record(report: ReportTerms, certificate: Mapping[str, Any]) -> dict
 def registry_yaml(record: Mapping[str, Any]) -> str:
     """Return a record as YAML; unknown fields are comments.
 
-    Parameters
-    ----------
-    record : mapping
-        As returned by `registry_record`.
+    The record is one of `registry_record`.
     """
     return "\n".join(_lines(record, "")) + "\n"
 

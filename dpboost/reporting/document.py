@@ -7,6 +7,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 from html import escape
+from importlib import resources
 
 from dpboost._utils.displays import aligned
 from dpboost._utils.files import write_atomically
@@ -20,59 +21,8 @@ _NUMBER = re.compile(
 _LONG = re.compile(r"[^\s<>&;]{24,}")
 # A table of more columns shows each row as a card on a narrow screen.
 _MOST_COLUMNS = 4
-# No colors of the reader's system, no fonts from elsewhere; one printed sheet is A4.
-_STYLE = """
-.dpboost { box-sizing: border-box; max-width: 52rem; margin: 0 auto; padding: 1rem;
-  font: 16px/1.5 system-ui, sans-serif; color: #1a1f26; background: #fff; text-align: left; }
-.dpboost h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .75rem; }
-.dpboost h2 { font-size: 1.15rem; margin: 1.75rem 0 .5rem; }
-.dpboost p { margin: .25rem 0 .5rem; overflow-wrap: anywhere; }
-.dpboost dl { display: grid; grid-template-columns: 11rem 1fr; margin: 0; }
-.dpboost dt, .dpboost dd { margin: 0; padding: .5rem .75rem .5rem 0;
-  border-top: 1px solid #d5dae0; overflow-wrap: anywhere; }
-.dpboost dt { font-weight: 600; }
-.dpboost dd { padding-right: 0; }
-.dpboost dd p { margin: 0 0 .4rem; }
-.dpboost dd p:empty { height: 3rem; border-bottom: 1px solid #1a1f26; }
-.dpboost .whole { white-space: nowrap; }
-.dpboost table { border-collapse: collapse; width: 100%; background: #fff; color: inherit; }
-.dpboost th, .dpboost td { padding: .35rem 1.5rem .35rem 0; border-top: 1px solid #d5dae0;
-  text-align: left; vertical-align: top; overflow-wrap: break-word; }
-.dpboost th:first-child { width: 36%; }
-.dpboost table.wide th:first-child { width: auto; }
-.dpboost table.figures { max-width: 42rem; }
-.dpboost table.figures th:first-child { width: auto; }
-.dpboost td .long { overflow-wrap: anywhere; }
-.dpboost th:last-child, .dpboost td:last-child { padding-right: 0; }
-.dpboost .number { text-align: right; }
-.dpboost td.number { white-space: nowrap; }
-.dpboost dl + table, .dpboost table + table { margin-top: 1.75rem; }
-.dpboost .charts { display: flex; flex-wrap: wrap; gap: 1rem; }
-.dpboost .charts svg { width: 15rem; flex: 1 1 15rem; max-width: 25rem; height: auto; }
-.dpboost .charts text { font: 11px system-ui, sans-serif; fill: #1a1f26; }
-.dpboost .bar { display: block; height: .5rem; margin-top: .45rem; background: #2b6cb0; }
-@media (max-width: 600px) {
-  .dpboost { font-size: 15px; }
-  .dpboost dl { grid-template-columns: 1fr; }
-  .dpboost dd { border-top: 0; padding-top: 0; }
-  .dpboost th, .dpboost td { padding-right: .75rem; }
-  .dpboost th:first-child { width: auto; }
-  .dpboost table.wide thead { display: none; }
-  .dpboost table.wide, .dpboost table.wide tbody, .dpboost table.wide tr { display: block; }
-  .dpboost table.wide tr { border-top: 1px solid #d5dae0; padding: .35rem 0; }
-  .dpboost table.wide td { display: grid; grid-template-columns: 40% 1fr; gap: .75rem;
-    border: 0; padding: .05rem 0; text-align: left; white-space: normal; }
-  .dpboost table.wide td:empty { display: none; }
-  .dpboost table.wide td::before { content: attr(data-label); color: #566069; }
-}
-@media print { .dpboost { font-size: 9.5pt; line-height: 1.3; max-width: none; padding: 0; }
-  .dpboost h1 { font-size: 14pt; } .dpboost h2 { font-size: 11pt; margin: .6rem 0 .2rem; }
-  .dpboost dt, .dpboost dd, .dpboost th, .dpboost td { padding-top: .1rem; padding-bottom: .1rem; }
-  .dpboost p, .dpboost dd p { margin: 0 0 .1rem; } .dpboost dd p:empty { height: 2.5rem; }
-  .dpboost dl + table, .dpboost table + table { margin-top: .6rem; }
-  .dpboost h2 { break-after: avoid; } .dpboost dt, .dpboost dd, .dpboost tr { break-inside: avoid; }
-  @page { size: A4; margin: 12mm; } }
-"""
+#: No colors of the reader's system, no fonts from elsewhere; one printed sheet is A4.
+_STYLE = "document.css"
 
 
 @dataclass(frozen=True)
@@ -98,39 +48,25 @@ class Answers:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a header.
+    """A table with a header."""
 
-    Parameters
-    ----------
-    head : tuple of str
-        Names of the columns.
-    rows : tuple of tuple of str
-        The cells.
-    numbers : frozenset of int
-        Columns that are aligned to the right.
-    bars : tuple of float
-        Length in [0, 1] of the bar of each row in HTML; empty for no bars.
-    """
-
+    #: Names of the columns.
     head: tuple[str, ...]
+    #: The cells.
     rows: tuple[tuple[str, ...], ...]
+    #: Columns that are aligned to the right.
     numbers: frozenset[int] = frozenset()
+    #: Length in [0, 1] of the bar of each row in HTML; empty for no bars.
     bars: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Charts:
-    """SVG charts in HTML; text and Markdown have one line for each instead.
+    """SVG charts in HTML; text and Markdown have one line for each instead."""
 
-    Parameters
-    ----------
-    drawings : tuple of str
-        ``<svg>`` elements without external resources.
-    lines : tuple of str
-        A summary of each chart.
-    """
-
+    #: ``<svg>`` elements without external resources.
     drawings: tuple[str, ...]
+    #: A summary of each chart.
     lines: tuple[str, ...]
 
 
@@ -156,28 +92,17 @@ class Document:
     def fragment(self) -> str:
         """Return an HTML fragment with its style."""
         body = "\n".join(_html(block) for block in self.blocks)
+        style = resources.files(__package__).joinpath(_STYLE).read_text("utf-8")
         return (
-            f"<style>{_STYLE}</style>\n"
+            f"<style>\n{style}</style>\n"
             f'<div class="dpboost">\n<h1>{escape(self.title)}</h1>\n{body}\n</div>'
         )
 
     def page(self, path: str | os.PathLike[str] | None = None) -> str | None:
         """Return a self-contained HTML page, or write it to a file.
 
-        Parameters
-        ----------
-        path : path, optional
-            Output file, in UTF-8.
-
-        Returns
-        -------
-        str or None
-            The page if no path is given.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; an existing file is then unchanged.
+        The file is in UTF-8; without a path the page is returned. OSError if the file cannot be
+        written; an existing file is then unchanged.
         """
         page = (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

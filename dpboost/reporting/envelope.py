@@ -44,17 +44,8 @@ def new_key() -> tuple[bytes, bytes]:
 def signed(certificate: Mapping[str, Any], private: bytes, *, model: str) -> dict[str, Any]:
     """Return the envelope of a certificate.
 
-    Parameters
-    ----------
-    certificate : mapping
-        With the hash of the model.
-    private : bytes
-        Private key in PEM, as `new_key` returns it.
-
-    Returns
-    -------
-    dict
-        For ``json.dumps``.
+    The certificate has the hash of the model. The private key is in PEM, as `new_key` returns it,
+    and the envelope is for ``json.dumps``.
     """
     try:
         key = serialization.load_pem_private_key(private, password=None)
@@ -94,24 +85,10 @@ def is_envelope(document: Any) -> bool:
 def opened(envelope: Mapping[str, Any], public: bytes | None) -> dict[str, Any]:
     """Return the certificate of an envelope.
 
-    Parameters
-    ----------
-    public : bytes or None
-        Public key in PEM that must verify one of the signatures. With None, no signature is
-        verified.
-
-    Returns
-    -------
-    dict
-        The certificate in the envelope; its form is not checked.
-
-    Raises
-    ------
-    CertificateError
-        If the envelope is malformed, the type of statement or the hash differs, or no signature
-        is by the key.
-    InvalidParameterError
-        If the bytes are not an Ed25519 public key.
+    ``public`` is a key in PEM that must verify one of the signatures; with None, no signature is
+    verified. The form of the certificate is not checked. CertificateError if the envelope is
+    malformed, the type of statement or the hash differs, or no signature is by the key;
+    InvalidParameterError if the bytes are not an Ed25519 public key.
     """
     key = None if public is None else _public_key(public)
     try:

@@ -84,10 +84,7 @@ class ModelPage:
 def model_document(model: Any) -> Document:
     """Return a fitted model as a document.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted boosting or single-tree estimator.
+    It is a boosting or single-tree estimator.
     """
     guarantee = document(model.privacy_report_)
     blocks: list[Block] = [

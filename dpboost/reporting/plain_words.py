@@ -22,10 +22,7 @@ BREAKERS = (
 def document(report: ReportTerms) -> Document:
     """Return a report as a document.
 
-    Returns
-    -------
-    Document
-        Public and released values only, like the report.
+    It has public and released values only, like the report.
     """
     expected = report.facts.get("expected")
     after = report.facts.get(AFTER_THE_FIT)

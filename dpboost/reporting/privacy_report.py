@@ -249,12 +249,8 @@ class PrivacyReport(ReportTerms):
 def _loss_distribution(*, epsilon: float, delta: float, mu: float | None, failure: float) -> Any:
     """Return a privacy loss distribution that dominates a guarantee.
 
-    Parameters
-    ----------
-    mu : float or None
-        Of Gaussian differential privacy, which is tighter than one pair.
-    failure : float
-        Failure probability of estimated categories, in addition to ``mu``.
+    ``mu`` is that of Gaussian differential privacy, which is tighter than one pair; ``failure`` is
+    the failure probability of estimated categories, in addition to it.
     """
     try:
         from dp_accounting.pld import common, privacy_loss_distribution

@@ -77,15 +77,7 @@ MACHINE_CHECKED: dict[str, Any] = {
 def pages_of(labels: Iterable[str]) -> list[dict[str, Any]]:
     """Return the proof pages of each kind of release, and those of all releases.
 
-    Parameters
-    ----------
-    labels : iterable of str
-        Kinds of releases.
-
-    Returns
-    -------
-    list of dict
-        ``kind`` and ``pages``, paths in the sources; the pages of all releases are last.
+    Each has a ``kind`` and its ``pages``, paths in the sources; the pages of all releases are last.
     """
     found = {
         label: tuple(

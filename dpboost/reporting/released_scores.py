@@ -21,10 +21,7 @@ _TERMS = ("epsilon", "delta", "pure_epsilon", "conversion_delta")
 def scores_record(evaluation: Any, model_sha256: str) -> dict[str, Any]:
     """Return the scores of an evaluation as plain data.
 
-    Parameters
-    ----------
-    model_sha256 : str
-        Hash of the evaluated model text.
+    ``model_sha256`` is the hash of the evaluated model text.
     """
     blocks = {"all rows": evaluation.metrics, **evaluation.groups}
     return {
@@ -57,13 +54,8 @@ def listed_scores(
 ) -> list[dict[str, Any]]:
     """Return the scores that a certificate lists, each with the charge of its evaluation.
 
-    Parameters
-    ----------
-    given : sequence of Evaluation, or of paths of their files
-    model_sha256 : str
-        Hash of the model of the certificate.
-    budget : mapping or None
-        Budget of the fit, as in the report.
+    ``given`` are evaluations, or paths of their files. ``model_sha256`` is the hash of the model of
+    the certificate, ``budget`` that of the fit, as in the report.
     """
     found = []
     for each in given:
@@ -101,15 +93,8 @@ def is_inside(report: ReportTerms, budget: Mapping[str, Any] | None) -> bool:
 def outside_total(given: Any, budget: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the total of the evaluations outside the budget of a fit; None if there are none.
 
-    Parameters
-    ----------
-    given, budget
-        As in `listed_scores`.
-
-    Returns
-    -------
-    dict or None
-        Their number, and the sums of epsilon and delta by basic composition.
+    Arguments are as in `listed_scores`. Returns their number, and the sums of epsilon and delta by
+    basic composition.
     """
     records = [_read(each) if isinstance(each, (str, os.PathLike)) else None for each in given]
     reports = [

@@ -26,20 +26,13 @@ _GOVERNANCE = "information governance"
 
 
 class CertificateItem(NamedTuple):
-    """An item of a certificate and the requirements that it addresses.
+    """An item of a certificate and the requirements that it addresses."""
 
-    Parameters
-    ----------
-    item : str
-        A group of the certificate, or a field of a group.
-    words : str
-        Description of the item.
-    nist, satre : str
-        Factor of the pyramid, and capability; empty if the guide has no such requirement.
-    """
-
+    #: A group of the certificate, or a field of a group.
     item: str
+    #: Description of the item.
     words: str
+    #: Factor of the pyramid, and capability; empty if the guide has no such requirement.
     nist: str
     satre: str
 

@@ -143,31 +143,14 @@ class ReportTerms:
     ) -> Terms:
         """Return the report of a ledger.
 
-        Parameters
-        ----------
-        ledger : Ledger
-            Ledger of the fit; not modified.
-        assumed_public : sequence of str
-            Metadata that the guarantee assumes to be public.
-        facts : mapping of str to bool, int, float or str, optional
-            Public facts of the fit; numbers are finite.
-        not_private : sequence of str
-            Reasons, in addition to those of the ledger, why the guarantee is not valid.
-        rows_per_user : int, optional
-            Maximum rows of a user, if the ledger protects users.
-        continues : bool, default=False
-            Whether the fit continues a released model; the budgets then add up.
-        earlier : ReportTerms, optional
-            Report of that model; without it there is no guarantee.
-        budget : mapping, optional
-            Terms and lines of the budget of the fit, as returned by `Claim.record`.
-        parties : mapping of str to int, optional
-            Parties whose shares make up the noise, as returned by `agreed_fit.shares`.
-
-        Returns
-        -------
-        ReportTerms
-            An instance of this class.
+        The ledger is not modified. ``assumed_public`` is metadata that the guarantee assumes to be
+        public; ``facts`` are public facts of the fit, in which numbers are finite; ``not_private``
+        are reasons, in addition to those of the ledger, why the guarantee is not valid.
+        ``rows_per_user`` are maximum rows of a user, if the ledger protects users. A fit that
+        ``continues`` a released model adds the budgets up; without ``earlier``, the report of that
+        model, there is no guarantee. ``budget`` has the terms and lines of the budget of the fit,
+        as `Claim.record` returns them; ``parties`` are those whose shares make up the noise, as of
+        `agreed_fit.shares`.
         """
         if ledger.epsilon == math.inf:
             kind = "none"

@@ -153,13 +153,8 @@ class DataDictionary:
     def with_role(self, role: str, name: str | None) -> DataDictionary:
         """Return the lines with a role that only the given column has.
 
-        A column that was the target becomes a feature, one that was the user is ignored.
-
-        Parameters
-        ----------
-        role : {"target", "user"}
-        name : str or None
-            Of the column; ``None`` changes nothing.
+        A column that was the target becomes a feature, one that was the user is ignored. The role
+        is "target" or "user"; a name of None changes nothing.
         """
         if name is None:
             return self
@@ -197,22 +192,10 @@ class DataDictionary:
     def schema_parts(self, target: str | None = None) -> dict[str, Any]:
         """Return the declarations as arguments of ``Schema``.
 
-        Parameters
-        ----------
-        target : str, optional
-            Column to predict, where no line says so. Its values are the classes, its range
-            the label bounds.
-
-        Returns
-        -------
-        dict
-            With ``bounds``, ``categories``, ``integer``, and ``classes`` or ``label_bounds``. A
-            category without values is left open: a fit learns it privately.
-
-        Raises
-        ------
-        InvalidParameterError
-            For a target that has no line.
+        ``target`` is the column to predict, where no line says so; its values are the classes, its
+        range the label bounds. The parts are ``bounds``, ``categories``, ``integer``, and
+        ``classes`` or ``label_bounds``. A category without values is left open: a fit learns it
+        privately. InvalidParameterError for a target that has no line.
         """
         target = target or self.target
         names = [entry.name for entry in self.entries]
@@ -306,10 +289,8 @@ class DataDictionary:
     def from_lines(cls, lines: Iterable[Mapping[str, Any]]) -> DataDictionary:
         """Read mappings from header to value, one for each column.
 
-        Raises
-        ------
-        InvalidParameterError
-            For lines without a name, and for types, roles and numbers that are none.
+        InvalidParameterError for lines without a name, and for types, roles and numbers that are
+        none.
         """
         if isinstance(lines, (Mapping, str)):
             raise InvalidParameterError("A data dictionary in JSON is a list of objects.")

@@ -28,23 +28,11 @@ def typed(
 ) -> Any:
     """Return a table whose columns have declared types.
 
-    Parameters
-    ----------
-    table : DataFrame
-    declared : mapping of str to sequence
-        Categories by column; they become categorical columns.
-    numeric : set of str
-        Columns that are declared as numbers: a cell that is none counts as missing.
-    learned : set of str
-        Columns of categories whose values a fit learns: their cells are text.
-    keep_cells : bool
-        Whether declared categories stay cells, those that are not listed among them.
-    guess : bool
-        Whether text in other columns is tried as numbers, dates and truth values.
-
-    Returns
-    -------
-    table : DataFrame
+    ``declared`` has categories by column; they become categorical columns. Columns in ``numeric``
+    are declared as numbers: a cell that is none counts as missing. Columns in ``learned`` have
+    categories whose values a fit learns: their cells are text. With ``keep_cells`` declared
+    categories stay cells, those that are not listed among them; with ``guess`` text in other
+    columns is tried as numbers, dates and truth values.
     """
     import pandas as pd
 

@@ -154,21 +154,10 @@ class Schema:
     def coerce(cls, value: Any) -> Schema:
         """Return a schema from the value of a ``schema`` parameter.
 
-        Parameters
-        ----------
-        value : None, Schema, dict, DataDictionary, or str or path
-            ``None`` declares nothing; a dict has the parameters of `Schema` as keys; a path names
-            a schema in JSON or a data dictionary in CSV or JSON.
-
-        Returns
-        -------
-        Schema
-            Of a data dictionary one that takes no columns but its features.
-
-        Raises
-        ------
-        InvalidParameterError
-            For any other type, an unknown key, or a file that cannot be read.
+        ``None`` declares nothing; a dict has the parameters of `Schema` as keys; a path names a
+        schema in JSON or a data dictionary in CSV or JSON. The schema of a data dictionary takes no
+        columns but its features. InvalidParameterError for any other type, an unknown key, or a
+        file that cannot be read.
         """
         if value is None:
             return cls()
@@ -247,10 +236,7 @@ class Schema:
     def or_dictionary(cls, path: str | os.PathLike[str]) -> Schema | DataDictionary:
         """Read a schema in JSON, or a data dictionary in CSV or JSON, whichever a file is.
 
-        Raises
-        ------
-        InvalidParameterError
-            For a file that cannot be read, and for lines that are not understood.
+        InvalidParameterError for a file that cannot be read, and for lines that are not understood.
         """
         if os.fspath(path).lower().endswith(".json"):
             try:
@@ -483,20 +469,9 @@ class Schema:
     def resolve(self, feature_names: Sequence[str]) -> ResolvedSchema:
         """Return the schema with every column given by its index.
 
-        Parameters
-        ----------
-        feature_names : sequence of str
-            Names of the columns of the table, in order.
-
-        Returns
-        -------
-        ResolvedSchema
-
-        Raises
-        ------
-        InvalidParameterError
-            For a name or position the table does not have (with the closest name, column
-            names being public), and for a column declared twice.
+        ``feature_names`` are those of the columns of the table, in order. InvalidParameterError for
+        a name or position the table does not have (with the closest name, column names being
+        public), and for a column declared twice.
         """
         names = [str(name) for name in feature_names]
         position_of = {lightgbm_name(name): position for position, name in enumerate(names)}

@@ -96,17 +96,8 @@ class SchemaCheck:
 def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any], str]]:
     """Go through the columns of a table, by name where it has names.
 
-    Parameters
-    ----------
-    X : DataFrame, array or sparse matrix of shape (n_rows, n_columns)
-
-    Yields
-    ------
-    name : str or int
-    values : ndarray of shape (n_rows,)
-        Of dates in days.
-    kind : {"category", "date", ""}
-        What the type of the column says.
+    Yields the name, the values, those of dates in days, and what the type of the column says:
+    "category", "date" or "".
     """
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
@@ -130,12 +121,8 @@ def check_table(
 ) -> list[Finding]:
     """Return what happens to the columns of a table.
 
-    Parameters
-    ----------
-    declared : dict
-        ``bounds``, ``edges`` and ``categories`` by position, and ``integer`` as a set of positions.
-    columns : sequence of (name, values, kind)
-        As `named_columns` yields them.
+    ``declared`` has ``bounds``, ``edges`` and ``categories`` by position, and ``integer`` as a set
+    of positions; the columns are those of `named_columns`.
     """
     findings: list[Finding] = []
     for index, (name, values, kind) in enumerate(columns):
@@ -157,10 +144,7 @@ def check_table(
 def check_labels(labels: NDArray[Any], classes: Any, label_bounds: Any) -> list[Finding]:
     """Return what happens to labels.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,)
-    label_bounds : (float, float) or None
+    Labels have shape (n_rows,).
     """
     if classes is not None:
         if _is_missing(labels).any():

@@ -55,15 +55,8 @@ def fit_dataframe(
 ) -> FittedModel:
     """Fit a model to the rows of a Spark DataFrame.
 
-    They are read twice: once to be checked, and once to be held.
-
-    Parameters
-    ----------
-    frame : pyspark.sql.DataFrame
-    columns : Columns
-        Which of its columns are what.
-    given : GivenRows
-        The same as a local fit gets.
+    They are read twice: once to be checked, and once to be held. ``columns`` says which of its
+    columns are what, ``given`` is what a local fit gets.
 
     Privacy
     -------

@@ -21,15 +21,10 @@ from dpboost.spark.task_hub import HubAddress, receive, send
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Roles of the columns of a DataFrame, by name.
-
-    Parameters
-    ----------
-    vector : bool
-        Whether the only one of them holds vectors.
-    """
+    """Roles of the columns of a DataFrame, by name."""
 
     features: tuple[str, ...]
+    #: Whether the only one of them holds vectors.
     vector: bool
     label: str
     weight: str | None = None
@@ -44,10 +39,7 @@ class Columns:
     def part(self, batches: Iterable[Any]) -> Part | None:
         """Return the rows of a partition, None if it has none.
 
-        Parameters
-        ----------
-        batches : iterable of pyarrow.RecordBatch
-            With the features first.
+        The batches have the features first.
         """
         import pyarrow as pa
 
@@ -81,18 +73,12 @@ def vectors(column: Any) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Greeting:
-    """The first message to a task.
-
-    Parameters
-    ----------
-    site : Site or None
-        What its rows were when they were first read, None before they are.
-    looks : bool
-        Whether it is to look at them, and to end there.
-    """
+    """The first message to a task."""
 
     reader: Reader
+    #: What its rows were when they were first read, None before they are.
     site: Site | None
+    #: Whether it is to look at them, and to end there.
     looks: bool
 
 

@@ -36,19 +36,13 @@ _NAME = "dpboost"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HubAddress:
-    """The address of a hub, and the credentials of both sides.
-
-    Parameters
-    ----------
-    certificate : str
-        In PEM.
-    token : bytes
-        Secret.
-    """
+    """The address of a hub, and the credentials of both sides."""
 
     host: str
     port: int
+    #: In PEM.
     certificate: str
+    #: Secret.
     token: bytes
 
     def connect(self, partition: int) -> ssl.SSLSocket:
@@ -92,16 +86,8 @@ def _exactly(link: socket.socket, n_bytes: int) -> bytes:
 class TaskHub:
     """The server for the tasks of one Spark job; a retried task replaces its predecessor.
 
-    Parameters
-    ----------
-    host : str
-        Under which tasks reach the driver.
-    bind : str
-        Address that it listens at.
-    port : int
-        0 takes a free one.
-    greeting : callable
-        ``greeting(partition)`` returns the first message to a task.
+    Tasks reach the driver under ``host``, and it listens at the address ``bind``; port 0 takes a
+    free one. ``greeting(partition)`` returns the first message to a task.
 
     Privacy
     -------
@@ -164,10 +150,7 @@ class TaskHub:
     def ask(self, partitions: Iterable[int], packed: Callable[[int], bytes]) -> list[Any]:
         """Ask tasks one query; those that are lost meanwhile are missing in the answers.
 
-        Parameters
-        ----------
-        packed : callable
-            ``packed(partition)`` returns the query as it is put to one of them.
+        ``packed(partition)`` returns the query as it is put to one of them.
         """
         asked = []
         for partition in partitions:

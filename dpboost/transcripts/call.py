@@ -39,40 +39,27 @@ class UnrecordableError(InvalidParameterError):
 
 @dataclass(frozen=True, kw_only=True)
 class TableForm:
-    """Columns and types of a table, public by assumption.
+    """Columns and types of a table, public by assumption."""
 
-    Parameters
-    ----------
-    container : str
-        ``"array"``, ``"frame"``, or the format of a sparse matrix.
-    dtypes : tuple of str
-        Of each column of a frame; else of all cells.
-    names : tuple, optional
-        Of the columns of a frame or of a ``Dataset``.
-    ordered : tuple of int
-        Positions of the ordered categorical columns.
-    lists : mapping of int to tuple
-        Lists of categories that are public by assumption, by position.
-    batched : bool
-        Whether rows come in batches.
-    labeled, weighted : bool
-        Whether batches come with labels and with weights.
-    dataset : bool
-        Whether the table is in a ``lightgbm.Dataset``.
-    categorical, parameters : optional
-        Of the ``Dataset``.
-    """
-
+    #: ``"array"``, ``"frame"``, or the format of a sparse matrix.
     container: str
+    #: Of each column of a frame; else of all cells.
     dtypes: tuple[str, ...]
     n_columns: int
+    #: Of the columns of a frame or of a ``Dataset``.
     names: tuple[Any, ...] | None = None
+    #: Positions of the ordered categorical columns.
     ordered: tuple[int, ...] = ()
+    #: Lists of categories that are public by assumption, by position.
     lists: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    #: Whether rows come in batches.
     batched: bool = False
+    #: Whether batches come with labels and with weights.
     labeled: bool = False
     weighted: bool = False
+    #: Whether the table is in a ``lightgbm.Dataset``.
     dataset: bool = False
+    #: Of the ``Dataset``.
     categorical: Any = "auto"
     parameters: Any = None
 
@@ -80,16 +67,8 @@ class TableForm:
     def of(cls, X: Any, *, lists: bool = False) -> TableForm:
         """Return the form of a table.
 
-        Parameters
-        ----------
-        X : table, Batches or Dataset
-        lists : bool, default=False
-            Whether lists of categories of column types are public by assumption.
-
-        Raises
-        ------
-        UnrecordableError
-            For a container whose columns and types are not known.
+        ``lists`` says whether lists of categories of column types are public by assumption.
+        UnrecordableError for a container whose columns and types are not known.
         """
         if isinstance(X, Batches):
             first = X.first
@@ -158,10 +137,7 @@ class TableForm:
     def blank(self, n_rows: int, labels: Any = None) -> Any:
         """Return a table of this form that says nothing.
 
-        Parameters
-        ----------
-        labels : ndarray of shape (n_rows,), optional
-            For batches that come with labels.
+        Labels are for batches that come with them.
         """
         rows = self._blank_rows(n_rows)
         if not self.batched:
@@ -215,17 +191,11 @@ class _OneBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelForm:
-    """Public metadata of labels.
+    """Public metadata of labels."""
 
-    Parameters
-    ----------
-    classes : tuple, optional
-        Where they are declared or public by assumption.
-    text : bool
-        Whether labels are text.
-    """
-
+    #: Where they are declared or public by assumption.
     classes: tuple[Any, ...] | None = None
+    #: Whether labels are text.
     text: bool = False
 
     @property
@@ -241,16 +211,11 @@ class LabelForm:
 
 @dataclass(frozen=True, kw_only=True)
 class NumbersForm:
-    """Public metadata of weights, initial scores and user ids: that they are given.
+    """Public metadata of weights, initial scores and user ids: that they are given."""
 
-    Parameters
-    ----------
-    kind : {"weight", "score", "user"}
-    width : int or None
-        Columns of a table of scores.
-    """
-
+    #: One of "weight", "score", "user".
     kind: str
+    #: Columns of a table of scores.
     width: int | None = None
 
     @classmethod
@@ -296,46 +261,30 @@ BUDGETS = ("budget",)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Call:
-    """The public side of one call.
+    """The public side of one call."""
 
-    Parameters
-    ----------
-    function : str
-        Name of the function, such as ``"fit"`` or ``"evaluate"``.
-    subject : type or None
-        Class of the estimator whose method it is.
-    arguments : mapping
-        Public arguments, by name.
-    tables, numbers : mapping
-        Forms of the private arguments, by name.
-    labels : LabelForm
-        Of all labels.
-    labeled : bool
-        Whether labels were an argument.
-    facts : mapping
-        What the call noted on its way: the terms of its budget, rows that were held out.
-    """
-
+    #: Name of the function, such as ``"fit"`` or ``"evaluate"``.
     function: str
+    #: Class of the estimator whose method it is.
     subject: type | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    #: Public arguments, by name.
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    #: Forms of the private arguments, by name.
     tables: Mapping[str, TableForm] = field(default_factory=dict)
     numbers: Mapping[str, NumbersForm | GroupForm] = field(default_factory=dict)
+    #: Of all labels.
     labels: LabelForm = field(default_factory=LabelForm)
+    #: Whether labels were an argument.
     labeled: bool = False
+    #: What the call noted on its way: the terms of its budget, rows that were held out.
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, function: str, given: Mapping[str, Any], facts: Mapping[str, Any]) -> Call:
         """Return the public side of a call that has succeeded.
 
-        Parameters
-        ----------
-        given : mapping
-            Its arguments, ``self`` included.
-        facts : mapping
-            What it noted.
+        ``given`` are its arguments, ``self`` included, ``facts`` what it noted.
         """
         rest, X = _without_training_rows(given), given.get("X")
         if "folds" in facts and function == "cv":

@@ -28,10 +28,7 @@ class ModelText:
 class DatasetParts:
     """A ``Dataset`` in the public arguments, as its parts.
 
-    Parameters
-    ----------
-    parts : dict
-        Arguments of ``Dataset``.
+    ``parts`` are arguments of ``Dataset``.
     """
 
     def __init__(self, parts: dict[str, Any]) -> None:

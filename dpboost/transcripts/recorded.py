@@ -39,10 +39,7 @@ def without_transcript(state: dict[str, Any]) -> dict[str, Any]:
 def recorded(keep: Callable[[Any, Transcript], Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Record the calls of a function, unless another recorded call makes them.
 
-    Parameters
-    ----------
-    keep : callable
-        ``keep(result, transcript)`` returns the result with its transcript.
+    ``keep(result, transcript)`` returns the result with its transcript.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -86,12 +83,8 @@ def by_declaration(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Have a function get features, labels and users where a data dictionary says which they are.
 
-    Parameters
-    ----------
-    declaration_of : callable
-        Gets the first argument, a model; returns what is declared of its tables, and the task.
-    say : callable
-        Gets it too, and a line about columns that are left out.
+    ``declaration_of`` gets the first argument, a model, and returns what is declared of its tables,
+    and the task; ``say`` gets it too, and a line about columns that are left out.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -32,17 +32,11 @@ _NODE_FIELDS = ("split_feature", "threshold", "decision_type", "left_child", "ri
 
 @dataclass
 class TreeBlock:
-    """The key=value lines of one tree.
+    """The key=value lines of one tree."""
 
-    Parameters
-    ----------
-    number : int
-        Number of the tree.
-    fields, lines : dict
-        Value and line number of each key.
-    """
-
+    #: Number of the tree.
     number: int
+    #: Value and line number of each key.
     fields: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 

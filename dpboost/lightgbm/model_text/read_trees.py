@@ -14,57 +14,41 @@ _BLOCK = re.compile(r"^Tree=\d+\r?\n(.*?)(?:\r?\n){2}", re.MULTILINE | re.DOTALL
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TextTree:
-    """One tree as LightGBM writes it.
+    """One tree as LightGBM writes it."""
 
-    Parameters
-    ----------
-    feature : ndarray of shape (n_nodes,), int64
-    threshold : ndarray of shape (n_nodes,), float64
-        Of a number the largest value that goes left; of categories the position of their set.
-    decision_type : ndarray of shape (n_nodes,), int64
-        Bit 0: categories. Bit 1: what is missing goes left. Bits 2 and 3: nothing, zeros or NaN are
-        missing.
-    left, right : ndarray of shape (n_nodes,), int64
-        Children, ``~leaf`` for a leaf.
-    leaf_value : ndarray of shape (n_leaves,), float64
-    sets : tuple of ndarray of int64
-        Categories of each set.
-    is_linear : bool
-        Whether leaves hold linear functions.
-    """
-
+    #: Of shape (n_nodes,).
     feature: NDArray[np.int64]
+    #: Of shape (n_nodes,). Of a number the largest value that goes left; of categories the position
+    #: of their set.
     threshold: NDArray[np.float64]
+    #: Of shape (n_nodes,). Bit 0: categories. Bit 1: what is missing goes left. Bits 2 and 3:
+    #: nothing, zeros or NaN are missing.
     decision_type: NDArray[np.int64]
+    #: Of shape (n_nodes,). Children, ``~leaf`` for a leaf.
     left: NDArray[np.int64]
     right: NDArray[np.int64]
+    #: Of shape (n_leaves,).
     leaf_value: NDArray[np.float64]
+    #: Categories of each set.
     sets: tuple[NDArray[np.int64], ...]
+    #: Whether leaves hold linear functions.
     is_linear: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TextForest:
-    """The trees of a model and the names of its columns.
-
-    Parameters
-    ----------
-    n_outputs : int
-        Trees a round.
-    """
+    """The trees of a model and the names of its columns."""
 
     feature_names: tuple[str, ...]
     trees: tuple[TextTree, ...]
+    #: Trees a round.
     n_outputs: int
 
 
 def read_trees(text: str) -> TextForest:
     """Read the trees of a model text that has been checked.
 
-    Parameters
-    ----------
-    text : str
-        What passes `dpboost.lightgbm.check_model_text`.
+    It is one that passes `dpboost.lightgbm.check_model_text`.
     """
     start = text.index("\nTree=0") + 1 if "\nTree=0" in text else text.index("end of trees")
     header = {key: value.strip() for key, value in _HEADER.findall(text[:start])}

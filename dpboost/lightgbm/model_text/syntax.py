@@ -24,20 +24,15 @@ class ModelTextError(LightGBMError, ValueError):
 class Entries:
     """The format of a line of entries.
 
-    Parameters
-    ----------
-    entry : str
-        Pattern of an entry.
-    separator : str
-        The one character between two entries.
-
     Notes
     -----
     To look for the first wrong entry takes no memory, however long the line. A pattern of the
     whole line keeps a state for each entry, and its pieces are objects each.
     """
 
+    #: Pattern of an entry.
     entry: str
+    #: The one character between two entries.
     separator: str = " "
     _first: re.Pattern[str] = field(init=False)
     _wrong: re.Pattern[str] = field(init=False)

@@ -35,10 +35,7 @@ _ONE_LEAF = Tree(
 def tree_blocks(ensemble: Ensemble) -> list[str]:
     """Return the block of each tree, with the start values added to the leaves of the first round.
 
-    Returns
-    -------
-    list of str
-        ASCII; for an ensemble without trees one leaf for each output.
+    All are ASCII; for an ensemble without trees there is one leaf for each output.
     """
     unit = ensemble.unit
     starts = [_start_units(start, unit) for start in ensemble.start]
@@ -139,19 +136,11 @@ LARGEST_GAIN = 1e37
 def split_gains(trees: Sequence[Tree], nodes: Nodes) -> NDArray[np.float64]:
     """Return a positive gain for each split, whose sums over a feature hold no noise on average.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-        Released trees, at least one.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,), float64
-        Tree by tree: the gain where it is positive, else `LEAST_GAIN`. Positive ones alone would
-        add up to more than the splits of a feature have shown together, most so where all is
-        noise. So the gains of a feature's splits are reduced by one factor, by which they add up
-        to the sum of the positive and the negative ones, or to nothing where that is negative.
-        Trees without gains have 1 for each split.
+    Trees are released ones, at least one. The result has shape (n_nodes,), tree by tree: the gain
+    where it is positive, else `LEAST_GAIN`. Positive ones alone would add up to more than the
+    splits of a feature have shown together, most so where all is noise. So the gains of a feature's
+    splits are reduced by one factor, by which they add up to the sum of the positive and the
+    negative ones, or to nothing where that is negative. Trees without gains have 1 for each split.
 
     Privacy
     -------
@@ -180,22 +169,14 @@ LARGEST_TOTAL = 2**31 - 1
 def leaf_counts(ensemble: Ensemble, trees: Sequence[Tree], nodes: Nodes) -> NDArray[np.int64]:
     """Return a positive count for each leaf; LightGBM can hold the total of every tree.
 
-    SHAP values weigh the two branches of a node by these counts and need them positive.
+    SHAP values weigh the two branches of a node by these counts and need them positive. The
+    ensemble has the public bins, and the released number of rows where there is one; there is at
+    least one tree.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        With the public bins, and the released number of rows where there is one.
-    trees : sequence of Tree
-        Released trees, at least one.
-
-    Returns
-    -------
-    ndarray of shape (n_leaves,), int64
-        Tree by tree: the released number of rows, divided in proportion to what the leaves have
-        released; where no number of rows is released, the sum of what they have. A tree without
-        either has each leaf's share of the cells of the bin grid, in parts per billion. A leaf
-        counts for at least 1, and a tree for at least its leaves.
+    The result has shape (n_leaves,), tree by tree: the released number of rows, divided in
+    proportion to what the leaves have released; where no number of rows is released, the sum of
+    what they have. A tree without either has each leaf's share of the cells of the bin grid, in
+    parts per billion. A leaf counts for at least 1, and a tree for at least its leaves.
 
     Privacy
     -------
@@ -264,32 +245,23 @@ def _grid_shares(nodes: Nodes, binner: Binner) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Nodes:
-    """All nodes and leaves of some trees, tree by tree.
+    """All nodes and leaves of some trees, tree by tree."""
 
-    Parameters
-    ----------
-    feature : ndarray of shape (n_nodes,), int32
-        Feature of each internal node.
-    left_bins : ndarray of shape (n_nodes, 4), uint64
-        Bins that go left, as in `Tree`.
-    left, right : ndarray of shape (n_nodes,), int32
-        Children by their number in the tree, as in `Tree`.
-    node_start, leaf_start : ndarray of shape (n_trees + 1,), int32
-        The nodes of tree ``t`` are ``node_start[t]:node_start[t + 1]``; the same for its leaves.
-    order : ndarray of shape (n_nodes,), int32
-        The nodes in an order in which each comes before those below it.
-    node_place, leaf_place : ndarray of shape (n_nodes,) and (n_leaves,), int32
-        Where each hangs: ``2 v`` on the left of node ``v``, ``2 v + 1`` on its right, -1 for the
-        root of a tree.
-    """
-
+    #: Of shape (n_nodes,). Feature of each internal node.
     feature: NDArray[np.int32]
+    #: Of shape (n_nodes, 4). Bins that go left, as in `Tree`.
     left_bins: NDArray[np.uint64]
+    #: Of shape (n_nodes,). Children by their number in the tree, as in `Tree`.
     left: NDArray[np.int32]
     right: NDArray[np.int32]
+    #: Of shape (n_trees + 1,). The nodes of tree ``t`` are ``node_start[t]:node_start[t + 1]``; the
+    #: same for its leaves.
     node_start: NDArray[np.int32]
     leaf_start: NDArray[np.int32]
+    #: Of shape (n_nodes,). The nodes in an order in which each comes before those below it.
     order: NDArray[np.int32]
+    #: Of shapes (n_nodes,) and (n_leaves,). Where each hangs: ``2 v`` on the left of node ``v``,
+    #: ``2 v + 1`` on its right, -1 for the root of a tree.
     node_position: NDArray[np.int32]
     leaf_position: NDArray[np.int32]
 
@@ -307,11 +279,8 @@ class Nodes:
 def lay_out(trees: Sequence[Tree]) -> Nodes:
     """Return the nodes of some trees, at least one.
 
-    Raises
-    ------
-    InvalidParameterError
-        Unless the children of each tree reach each of its nodes and leaves exactly once:
-        LightGBM would read foreign memory or run for ever.
+    InvalidParameterError unless the children of each tree reach each of its nodes and leaves
+    exactly once: LightGBM would read foreign memory or run for ever.
     """
     node_start = _starts([len(tree.feature) for tree in trees])
     leaf_start = _starts([len(tree.leaf_value) for tree in trees])
@@ -350,31 +319,22 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SplitValues:
-    """The values of each bin of each feature with a split.
+    """The values of each bin of each feature with a split."""
 
-    Parameters
-    ----------
-    first : ndarray of shape (n_features,), int32
-        Where the bins of a feature begin in ``values``; 0 for features without a split.
-    values : ndarray of shape (n_values,), float64
-        The largest double of a bin of numbers, the code of a category.
-    n_words : ndarray of shape (n_features,), int32
-        How many words of 32 bits hold the codes of a feature; 0 for numbers and for features
-        without a split.
-    """
-
+    #: Of shape (n_features,). Where the bins of a feature begin in ``values``; 0 for features
+    #: without a split.
     first: NDArray[np.int32]
+    #: Of shape (n_values,). The largest double of a bin of numbers, the code of a category.
     values: NDArray[np.float64]
+    #: Of shape (n_features,). How many words of 32 bits hold the codes of a feature; 0 for numbers
+    #: and for features without a split.
     n_words: NDArray[np.int32]
 
 
 def split_values(nodes: Nodes, binner: Binner) -> SplitValues:
     """Return what the bins of all splits stand for.
 
-    Raises
-    ------
-    InvalidParameterError
-        If a feature with a split has category codes that the format cannot hold.
+    InvalidParameterError if a feature with a split has category codes that the format cannot hold.
     """
     n_features = len(binner.n_bins)
     used = np.flatnonzero(np.bincount(nodes.feature, minlength=n_features))

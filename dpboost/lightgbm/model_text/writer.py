@@ -89,11 +89,8 @@ def check_writable(binner: Binner, *, objective: str = "") -> None:
 def feature_names(names: Sequence[str]) -> list[str]:
     """Return the names as the format can hold them: blanks become ``_``, as in LightGBM.
 
-    Raises
-    ------
-    InvalidParameterError
-        For characters that break the format or LightGBM's JSON dump, and for names that are
-        empty or the same.
+    InvalidParameterError for characters that break the format or LightGBM's JSON dump, and for
+    names that are empty or the same.
     """
     written = [str(name).replace(" ", "_") for name in names]
     together = "".join(written)  # one look at all of them: a table may have very many
@@ -218,15 +215,8 @@ PARAMETER_TYPES: dict[str, type] = {
 def parameter_lines(parameters: Mapping[str, Any]) -> str:
     """Return the ``[key: value]`` lines of the parameters block.
 
-    Parameters
-    ----------
-    parameters : mapping of str to str, int, float or bool
-        LightGBM's canonical names, public values.
-
-    Raises
-    ------
-    InvalidParameterError
-        For a name that does not belong in the file or a value that LightGBM would misread.
+    Names are LightGBM's canonical ones, values are public. InvalidParameterError for a name that
+    does not belong in the file or a value that LightGBM would misread.
     """
     return "".join(
         f"[{name}: {_parameter_value(name, value)}]\n" for name, value in parameters.items()
@@ -300,12 +290,7 @@ def without_kept(text: str) -> str:
 def keep_report(text: str, line: str | None) -> str:
     """Put the report line among the parameters, where LightGBM itself keeps it.
 
-    Parameters
-    ----------
-    text : str
-        A model text as LightGBM writes it, without the report.
-    line : str or None
-        From `report_line`.
+    The text is as LightGBM writes it, without the report; the line is from `report_line`.
     """
     if line is None:
         return text

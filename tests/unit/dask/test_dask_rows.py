@@ -22,7 +22,7 @@ from dpboost import DPBoostRegressor, InvalidParameterError  # noqa: E402
 from dpboost.cluster.partial_sums import Partial, merge  # noqa: E402
 from dpboost.cluster.partition_reader import Fingerprint, Site  # noqa: E402
 from dpboost.cluster.partition_state import WorkerMessage  # noqa: E402
-from dpboost.dask import DaskDPBoostRegressor, FitFailedError, dask_rows, fit  # noqa: E402
+from dpboost.dask import DaskDPBoostRegressor, FitFailedError, dask_rows  # noqa: E402
 from dpboost.privacy.ledger import Ledger  # noqa: E402
 from dpboost.training.privacy_params import NotPrivateWarning  # noqa: E402
 from dpboost.training.public_schema import UndeclaredWarning  # noqa: E402
@@ -241,13 +241,13 @@ def rows_stored_by(seed):
 
 
 def test_rows_that_change_before_they_are_binned_end_the_fit(client, seed, monkeypatch):
-    look = fit.DaskRows
+    look = dask_rows.DaskRows
 
     def looked(*arguments):
         seed.write_text("2")
         return look(*arguments)
 
-    monkeypatch.setattr(fit, "DaskRows", looked)
+    monkeypatch.setattr(dask_rows, "DaskRows", looked)
     model = DaskDPBoostRegressor(**BEST, client=client)
     with pytest.raises(InvalidParameterError, match="held other rows"):
         model.fit(rows_stored_by(seed), da.zeros(200, chunks=100))
