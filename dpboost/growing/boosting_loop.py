@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from dpboost.privacy.queries import Query, RowHandle, Sensitive
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.boosting_queries import LeafSums, SumScale
 from dpboost.rows.gradient_statistics import NodeStatistics
-from dpboost.rows.row_attributes import Weighting
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.random_partition import Partition
 from dpboost.trees.tree import LeafNoise, Tree
@@ -94,9 +93,7 @@ class BoostingLoop:
     listed: ListedParts | None = None
     stretch: float = 1.0
 
-    def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
-        """Bin the encoded rows and set their initial scores."""
-        rows.apply("into_rounds", binner=binner, loss=loss, weighting=weighting)
+    candidates: ClassVar[None] = None
 
     def run(
         self,

@@ -718,24 +718,24 @@ def _():
 def _():
     original = found("binning of rows")[2]
 
-    def into_rounds(self, **given):
+    def binned(self, **given):
         state = original(self, **given)
         with tempfile.NamedTemporaryFile(suffix=".bins", delete=False) as file:
             file.write(np.ascontiguousarray(self.targets).tobytes())
         return state
 
-    return [planted("binning of rows", into_rounds)]
+    return [planted("binning of rows", binned)]
 
 
 @bug("NumPy's global generator drawn once a row", "surface")
 def _():
     original = found("binning of rows")[2]
 
-    def into_rounds(self, **given):
+    def binned(self, **given):
         np.random.random(len(self.targets))  # noqa: NPY002
         return original(self, **given)
 
-    return [planted("binning of rows", into_rounds)]
+    return [planted("binning of rows", binned)]
 
 
 @bug("an error that quotes a label", "surface")
