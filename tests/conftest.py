@@ -15,7 +15,7 @@ import pytest
 
 from dpboost import _kernels
 from dpboost._utils import warnings as own_warnings
-from dpboost.budgeting import open_budgets
+from dpboost.budgeting import claim
 from dpboost.training import privacy_params
 
 TESTS = Path(__file__).resolve().parent
@@ -60,7 +60,7 @@ NO_SMOKE = (
 def one_process() -> None:
     """Let a test be told once what a process is told once, and hear of the sum of its fits."""
     own_warnings.forget()
-    open_budgets.forget()
+    claim.forget()
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ import numpy as np
 from dpboost._utils import warnings as own_warnings
 from dpboost.audit.claims import false_claims
 from dpboost.audit.pair_replay import FAULTS, Fit
-from dpboost.budgeting import open_budgets
+from dpboost.budgeting import claim
 
 MakeEstimator = Callable[[], Any]
 
@@ -39,7 +39,7 @@ class _Listener(logging.Handler):
 def overhear(heard: dict[str, Any]) -> Any:
     """Collect warnings, log records and printed text of a call, as in a new process."""
     own_warnings.forget()
-    open_budgets.forget()
+    claim.forget()
     listener, out, err = _Listener(), io.StringIO(), io.StringIO()
     root = logging.getLogger()
     level = root.level

@@ -1,5 +1,8 @@
 """The reservation of a fit: a fraction of a budget, recorded before the first draw.
 
+Fits without one are added up for a warning. Only the cells show whether two tables share rows: they
+are assumed to if they are one object, or have columns of the same names and types; both are public.
+
 Proof: docs/proofs/budgets.md.
 """
 
@@ -7,8 +10,11 @@ from __future__ import annotations
 
 import math
 import secrets
+import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -22,7 +28,13 @@ from dpboost.budgeting.budget import KNOWN, MOST_HISTOGRAMS, Budget, DisjointTab
 from dpboost.budgeting.budget_records import TABLES, Part, percent, periods_of
 from dpboost.budgeting.fraction_accountant import FractionAccountant
 from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
-from dpboost.budgeting.open_budgets import BudgetWarning, here, innermost, is_open
+from dpboost.budgeting.open_budgets import (
+    BudgetWarning,
+    EpsilonSumWarning,
+    here,
+    innermost,
+    is_open,
+)
 from dpboost.budgeting.windows import Window
 from dpboost.privacy.accounting import Accountant, GDPAccountant, ZCDPAccountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, number_of
@@ -239,6 +251,7 @@ def claim(
     belongs: Sequence[Any] = (),
     holdout: Any = None,
     carrier: Any = None,
+    counted: bool | None = None,
 ) -> Claim | None:
     """Return the reservation of a fit in the given or open budget.
 
@@ -246,7 +259,8 @@ def claim(
     messages, the ``fit`` of the estimator by default. ``rows`` are those of the fit, None for
     held-out rows, which the budget knows. The objects in ``belongs``, table and estimator, then
     belong to the budget. ``holdout`` is the expected fraction of rows to hold out. ``carrier``, an
-    estimator or Dataset of the call, may carry the identifier of an open budget.
+    estimator or Dataset of the call, may carry the identifier of an open budget. ``counted``, of a
+    fit that `add_fit` adds outside of budgets, says whether the warning of a search covers it.
 
     Returns None if no budget is given or open; a BudgetWarning says so if one of the objects
     belongs to a budget. InvalidParameterError if only one of budget and fraction is given, the
@@ -261,6 +275,8 @@ def claim(
                 "budget=... and fraction=..., or open one by `with Budget(...)`."
             )
         _warn_of_known(what, belongs)
+        if counted is not None:
+            _keep_table(rows, counted=counted)
         return None
     part: Part = ()
     given = budget
@@ -332,3 +348,73 @@ def _warn_of_known(what: str, belongs: Sequence[Any]) -> None:
                 "budget=... and fraction=..., unless its rows are different.",
                 BudgetWarning,
             )
+
+
+@dataclass(kw_only=True, eq=False)
+class _Table:
+    """A table, by its columns or as an object, and the epsilons of the fits on it."""
+
+    keys: set[Hashable] = field(default_factory=set)
+    objects: list[Any] = field(default_factory=list)
+    n_fits: int = 0
+    epsilon: float = 0.0
+    delta: float = 0.0
+
+
+_TABLES: list[_Table] = []
+_ROWS: ContextVar[Any] = ContextVar("rows", default=None)
+_COUNTED: ContextVar[bool] = ContextVar("counted", default=False)
+
+
+def _keep_table(rows: Any, *, counted: bool) -> None:
+    """Keep a weak reference to the table of a fit that begins outside of budgets."""
+    _COUNTED.set(counted)
+    found = None
+    with suppress(TypeError):
+        found = weakref.ref(rows)
+    _ROWS.set(found)
+
+
+def forget() -> None:
+    """Reset the state, as in a new process."""
+    _TABLES.clear()
+
+
+def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
+    """Add a fit outside of budgets, and warn from the second one of a table on.
+
+    Parameters
+    ----------
+    key : hashable
+        Names and types of the columns.
+    epsilon, delta : float
+        Budget of the fit; an infinite epsilon is not added.
+    """
+    if epsilon == math.inf:
+        return
+    reference = _ROWS.get()
+    _ROWS.set(None)
+    rows = None if reference is None else reference()
+    same = [
+        table
+        for table in _TABLES
+        if key in table.keys or any(rows is not None and each() is rows for each in table.objects)
+    ]
+    table = same[0] if same else _Table()
+    if not same:
+        _TABLES.append(table)
+    table.keys.add(key)
+    table.objects = [each for each in table.objects if each() is not None]
+    if reference is not None:
+        table.objects.append(reference)
+    table.n_fits += 1
+    table.epsilon += epsilon
+    table.delta += delta
+    if table.n_fits > 1 and not _COUNTED.get():
+        total = f"epsilon={table.epsilon:g}" + (f", delta={table.delta:g}" if table.delta else "")
+        warn_user(
+            f"This process has made {table.n_fits} fits to tables with these columns, in no "
+            f"budget: if these share rows, the fits so far add up to {total}. Use one budget for "
+            "the table: `with dpboost.Budget(epsilon=...):`, fit(..., fraction=...).",
+            EpsilonSumWarning,
+        )

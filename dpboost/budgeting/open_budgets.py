@@ -1,22 +1,13 @@
-"""Budgets with an active ``with`` block, and fits outside of them.
-
-Only the cells show whether two tables share rows. Two tables are assumed to share rows if they are
-one object, or have columns of the same names and types; both are public.
-"""
+"""Budgets with an active ``with`` block."""
 
 from __future__ import annotations
 
-import math
 import os
-import weakref
-from collections.abc import Hashable, Iterable
-from contextlib import suppress
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost._utils.warnings import PrivacyWarning, warn_once, warn_user
+from dpboost._utils.warnings import PrivacyWarning, warn_once
 from dpboost.budgeting.budget import KNOWN, OPEN, Budget
 from dpboost.budgeting.budget_mark import BudgetMark
 from dpboost.budgeting.searches import running_search
@@ -170,74 +161,6 @@ def _distinct(marks: Iterable[BudgetMark]) -> tuple[BudgetMark, ...]:
 
 class EpsilonSumWarning(PrivacyWarning):
     """Several fits to possibly equal rows use no budget, so their epsilons add up."""
-
-
-@dataclass(kw_only=True, eq=False)
-class _Table:
-    """A table, by its columns or as an object, and the epsilons of the fits on it."""
-
-    keys: set[Hashable] = field(default_factory=set)
-    objects: list[Any] = field(default_factory=list)
-    n_fits: int = 0
-    epsilon: float = 0.0
-    delta: float = 0.0
-
-
-_TABLES: list[_Table] = []
-_ROWS: ContextVar[Any] = ContextVar("rows", default=None)
-_COUNTED: ContextVar[bool] = ContextVar("counted", default=False)
-
-
-def rows_of_fit(rows: Any, *, counted: bool = False) -> None:
-    """Keep a weak reference to the table of the fit that begins.
-
-    ``counted`` says whether the warning of a search covers this fit.
-    """
-    _COUNTED.set(counted)
-    found = None
-    with suppress(TypeError):
-        found = weakref.ref(rows)
-    _ROWS.set(found)
-
-
-def forget() -> None:
-    """Reset the state, as in a new process."""
-    _TABLES.clear()
-
-
-def add_fit(key: Hashable, epsilon: float, delta: float) -> None:
-    """Add a fit outside of budgets, and warn from the second one of a table on.
-
-    The key has names and types of the columns. An infinite epsilon is not added.
-    """
-    if epsilon == math.inf:
-        return
-    reference = _ROWS.get()
-    _ROWS.set(None)
-    rows = None if reference is None else reference()
-    same = [
-        table
-        for table in _TABLES
-        if key in table.keys or any(rows is not None and each() is rows for each in table.objects)
-    ]
-    table = same[0] if same else _Table()
-    if not same:
-        _TABLES.append(table)
-    table.keys.add(key)
-    table.objects = [each for each in table.objects if each() is not None]
-    if reference is not None:
-        table.objects.append(reference)
-    table.n_fits += 1
-    table.epsilon += epsilon
-    table.delta += delta
-    if table.n_fits > 1 and not _COUNTED.get():
-        total = f"epsilon={table.epsilon:g}" + (f", delta={table.delta:g}" if table.delta else "")
-        warn_user(
-            f"This process has made {table.n_fits} fits to tables with these columns, in no "
-            f"budget: if these share rows, the fits so far add up to {total}. Use one budget for "
-            "the table: `with dpboost.Budget(epsilon=...):`, fit(..., fraction=...).",
-            EpsilonSumWarning,
-        )
 
 
 def warn_of_search(estimator: Any) -> tuple[bool, bool]:

@@ -120,7 +120,7 @@ class PartitionedRows(ABC):
         """Note a command, which is carried out before the next query is answered."""
         coins = given.get("coins")
         if coins is None:
-            act = bin_rows if command in BINNING else carry_out
+            act = bin_rows if command == BINNING else carry_out
             self._orders.append(functools.partial(act, command=command, given=given))
         else:
             self._orders.append(DealByKey(shares=given["shares"], key=coins.key_for_workers()))

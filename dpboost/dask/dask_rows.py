@@ -81,7 +81,7 @@ class DaskRows(PartitionedRows):
     def apply(self, command: str, **given: Any) -> None:
         """Note a command, which is carried out before the next query is answered."""
         super().apply(command, **given)
-        if command in BINNING:
+        if command == BINNING:
             self._hold()
 
     def _visit(self, queries: Sequence[SumQuery | CategoryCountQuery]) -> list[Any]:

@@ -21,7 +21,6 @@ from dpboost._utils.validation import (
 from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
-from dpboost.budgeting.open_budgets import rows_of_fit
 from dpboost.budgeting.searches import running_search
 from dpboost.budgeting.windows import Window
 from dpboost.data.batches import Batches
@@ -299,6 +298,8 @@ class PrivateEstimator(
             user_ids=user_ids,
             example=X,
         )
+        # Of the fit that a search makes, here or in a worker; a later one is the user's.
+        counted, self._counted = self._counted or running_search(self)[1], False
         taken = self._claim
         if taken is None:
             taken = claim(
@@ -309,6 +310,7 @@ class PrivateEstimator(
                 belongs=(X, self),
                 holdout=holdout,
                 carrier=self,
+                counted=counted,
             )
         pairs = evaluation_pairs(eval_set, eval_X, eval_y)
         options = FitOptions(
@@ -325,9 +327,6 @@ class PrivateEstimator(
             claim=taken,
             conformal=conformal,
         )
-        # Of the fit that a search makes, here or in a worker; a later one is the user's.
-        counted, self._counted = self._counted or running_search(self)[1], False
-        rows_of_fit(X, counted=counted)
         with without_advice(is_silent(vars(self) | self._extra_params())):
             self._fit(rows, options)
         if taken is not None:

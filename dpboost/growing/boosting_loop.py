@@ -6,9 +6,9 @@ Proof: docs/proofs/composition.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,18 @@ from dpboost.growing.column_choice import ColumnChoice
 from dpboost.growing.growth import Grown, RoundCallback
 from dpboost.growing.linear_start import LinearStart
 from dpboost.growing.listed_parts import ListedParts
+from dpboost.growing.shrunken_leaves import stretched
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Disjoint, Ledger
+from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.queries import Query, RowHandle, Sensitive
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.boosting_queries import LeafSums, SumScale
 from dpboost.rows.gradient_statistics import NodeStatistics
-from dpboost.rows.row_attributes import Weighting
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.random_partition import Partition
-from dpboost.trees.tree import LeafNoise, Tree
+from dpboost.trees.tree import Tree
 
 
 class RoundLearner(Protocol):
@@ -94,9 +95,7 @@ class BoostingLoop:
     listed: ListedParts | None = None
     stretch: float = 1.0
 
-    def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
-        """Bin the encoded rows and set their initial scores."""
-        rows.apply("into_rounds", binner=binner, loss=loss, weighting=weighting)
+    candidates: ClassVar[None] = None
 
     def run(
         self,
@@ -191,7 +190,7 @@ class BoostingLoop:
                             )
                         rows.append(grown)
                         if self.stretch != 1.0:
-                            grown = tuple(_stretched(tree, self.stretch) for tree in grown)
+                            grown = tuple(stretched(tree, self.stretch) for tree in grown)
                         trees += grown
                         on_tree()
                         if callback and callback.after(grown):
@@ -199,25 +198,6 @@ class BoostingLoop:
                         if order is not None:
                             order.after(trees, rows, callback)
         return tuple(trees)
-
-
-def _stretched(tree: Tree, factor: float) -> Tree:
-    """Return a tree whose leaves are so many times as far from their released mean; public.
-
-    The mean stays, since it corrects the start value. Of its own noise, which all rows share,
-    nothing is said.
-    """
-    noise = tree.noise
-    if isinstance(noise, LeafNoise):
-        noise = replace(noise, learning_rate=factor * noise.learning_rate)
-    value, middle = tree.leaf_value, 0.0
-    if tree.leaf_count is not None and tree.leaf_count.any():
-        # Integers, so that every machine finds the same leaves.
-        weights = tree.leaf_count.tolist()
-        pairs = zip(value.tolist(), weights, strict=True)
-        middle = sum(leaf * weight for leaf, weight in pairs) / sum(weights)
-    value = np.rint(middle + factor * (value - middle)).astype(np.int64)
-    return replace(tree, leaf_value=value, noise=noise)
 
 
 class TrainingRows:
@@ -363,6 +343,29 @@ class TreeRows:
         training = self._training
         query = LeafSums(partition=partition, scale=scale, n_outputs=training.n_outputs)
         return training.source.ask(query, neighbors)
+
+    def release(
+        self, partition: Partition, scale: SumScale, noise: Noise, ledger: Ledger
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Release the sums of the leaves of a public partition.
+
+        Returns
+        -------
+        gradients, hessians : ndarray of shape (n_outputs, n_leaves)
+            Noisy sums.
+        noise_stddev : float
+            Of the noise of a gradient sum.
+        """
+        sums = self.leaf_sums(partition, scale, ledger.neighbors)
+        released = ledger.release(noise, sums, label="leaf sums")
+        noise_stddev = sums.noise_stddev(noise) * scale.gradient_unit_value
+        gradients = released[0] * scale.gradient_unit_value
+        hessians = released[1] * scale.hessian_unit_value
+        if scale.one_hessian:
+            # As many measurements of one number: their mean has the noise of one, over the root of
+            # their number.
+            hessians[:] = hessians.mean(axis=0)
+        return gradients, hessians, noise_stddev
 
     def add(self, values: NDArray[np.int64]) -> None:
         """Add the released leaf values of the last partition to the rows' scores.

@@ -15,8 +15,8 @@ from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
-from dpboost.rows.row_attributes import Weighting
 from dpboost.trees.exported_tree import ReleasedTree
+from dpboost.trees.split_candidates import Candidates
 from dpboost.trees.tree import Tree
 
 
@@ -63,8 +63,9 @@ class Growth(Protocol):
     def n_rounds(self) -> int:
         """Rounds in all; a public number that no row can change."""
 
-    def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
-        """Have encoded rows put into bins, in the state that growth needs."""
+    @property
+    def candidates(self) -> Candidates | None:
+        """The splits of a single tree, None for boosting."""
 
     def run(
         self,
@@ -80,6 +81,6 @@ class Growth(Protocol):
     ) -> Grown:
         """Release all trees within the budget.
 
-        `bin` has put the rows into bins, and the loss has its start value. The callback may set the
-        learning rate of a round, and may end training.
+        Rows are in bins, as `EncodedRows.bin` returns them for ``candidates``, and the loss has its
+        start value. The callback may set the learning rate of a round, and may end training.
         """

@@ -181,8 +181,8 @@ class PartitionLearner:
         # released steps are the order in which thresholds cut it from then on.
         ordering = self.to_order.pop() if self.to_order else None
         partition = self._partition(ordering)
-        gradients, hessians, noise_stddev = release_leaves(
-            rows, partition, self.scale, budget=budget, ledger=ledger
+        gradients, hessians, noise_stddev = rows.release(
+            partition, self.scale, ledger.accountant.noise(budget), ledger
         )
         # From here on there are released sums alone: gains, order, rate and leaves cost nothing.
         if self.listed is not None:
@@ -232,32 +232,6 @@ class PartitionLearner:
         categories = steps[:, : self.grid.n_bins[feature]]
         categories = categories[np.argmax(categories.var(axis=1))]
         self.grid.set_order(feature, np.argsort(categories, kind="stable"))
-
-
-def release_leaves(
-    rows: TreeRows,
-    partition: Partition,
-    scale: SumScale,
-    *,
-    budget: PrivacyCost,
-    ledger: Ledger,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Release the sums of the leaves of a public partition.
-
-    Returns noisy gradients and hessians of shape (n_outputs, n_leaves), and the standard deviation
-    of the noise of a gradient sum.
-    """
-    noise = ledger.accountant.noise(budget)
-    sums = rows.leaf_sums(partition, scale, ledger.neighbors)
-    released = ledger.release(noise, sums, label="leaf sums")
-    noise_stddev = sums.noise_stddev(noise) * scale.gradient_unit_value
-    gradients = released[0] * scale.gradient_unit_value
-    hessians = released[1] * scale.hessian_unit_value
-    if scale.one_hessian:
-        # As many measurements of one number: their mean has the noise of one, over the root of
-        # their number.
-        hessians[:] = _mean_of(hessians)
-    return gradients, hessians, noise_stddev
 
 
 def _mean_of(outputs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpboost.growing.boosting_loop import TreeRows
-from dpboost.growing.partition_learner import leaf_noise, leaf_steps, release_leaves, tree_of
+from dpboost.growing.partition_learner import leaf_noise, leaf_steps, tree_of
 from dpboost.growing.shrunken_leaves import LeafRules, ShrunkenLeaf, split_gains
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
@@ -51,8 +51,8 @@ class RefitLearner:
     ) -> tuple[Tree, ...]:
         """Release the trees of one round; their structure is shared by all outputs."""
         partition = self.partitions.pop()
-        gradients, hessians, noise_stddev = release_leaves(
-            rows, partition, self.scale, budget=budget, ledger=ledger
+        gradients, hessians, noise_stddev = rows.release(
+            partition, self.scale, ledger.accountant.noise(budget), ledger
         )
         steps = leaf_steps(partition, gradients, hessians, noise_stddev, self.leaf, self.rules)
         shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)

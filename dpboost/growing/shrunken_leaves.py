@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import splitgains
 from dpboost.trees.random_partition import Partition
-from dpboost.trees.tree import Tree
+from dpboost.trees.tree import LeafNoise, Tree
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,3 +216,22 @@ def value_gains(values: NDArray[np.floating], noise_stddev: float) -> NDArray[np
     gains = np.empty(len(values) - 1)
     splitgains.value_gains(noise_stddev**2, values.astype(np.float64), gains)
     return gains
+
+
+def stretched(tree: Tree, factor: float) -> Tree:
+    """Return a tree whose leaves are so many times as far from their released mean; public.
+
+    The mean stays, since it corrects the start value. Of its own noise, which all rows share,
+    nothing is said.
+    """
+    noise = tree.noise
+    if isinstance(noise, LeafNoise):
+        noise = replace(noise, learning_rate=factor * noise.learning_rate)
+    value, middle = tree.leaf_value, 0.0
+    if tree.leaf_count is not None and tree.leaf_count.any():
+        # Integers, so that every machine finds the same leaves.
+        weights = tree.leaf_count.tolist()
+        pairs = zip(value.tolist(), weights, strict=True)
+        middle = sum(leaf * weight for leaf, weight in pairs) / sum(weights)
+    value = np.rint(middle + factor * (value - middle)).astype(np.int64)
+    return replace(tree, leaf_value=value, noise=noise)

@@ -30,7 +30,7 @@ from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.label_statistics import LabelStatistics
-from dpboost.rows.row_attributes import WEIGHT_ONE, Weighting
+from dpboost.rows.row_attributes import WEIGHT_ONE
 from dpboost.rows.tree_statistics import TreeStatistics
 from dpboost.trees.exported_tree import ReleasedTree
 from dpboost.trees.split_candidates import Candidates
@@ -52,16 +52,6 @@ class TreeLearner(Protocol):
 
 class Response(Protocol):
     """The response of a tree: its statistics and leaf values."""
-
-    def bin(
-        self,
-        rows: RowHandle,
-        binner: Binner,
-        loss: Loss,
-        weighting: Weighting | None,
-        candidates: Candidates,
-    ) -> None:
-        """Have encoded rows put into bins, at the root of the tree."""
 
     def statistics(
         self,
@@ -85,23 +75,6 @@ class ClassResponse:
     weighted: bool = False
     #: Brings the raw scores of the leaves into order.
     monotone: MonotoneLeaves | None = None
-
-    def bin(
-        self,
-        rows: RowHandle,
-        binner: Binner,
-        loss: Loss,
-        weighting: Weighting | None,
-        candidates: Candidates,
-    ) -> None:
-        """Have encoded rows put into bins, at the root of the tree."""
-        rows.apply(
-            "into_classes",
-            binner=binner,
-            weighting=weighting,
-            candidates=candidates,
-            n_classes=self.n_classes,
-        )
 
     def statistics(
         self,
@@ -165,19 +138,6 @@ class NumberResponse:
     #: Brings the values of the leaves into order.
     monotone: MonotoneLeaves | None = None
 
-    def bin(
-        self,
-        rows: RowHandle,
-        binner: Binner,
-        loss: Loss,
-        weighting: Weighting | None,
-        candidates: Candidates,
-    ) -> None:
-        """Have encoded rows put into bins, at the root of the tree."""
-        rows.apply(
-            "into_labels", binner=binner, loss=loss, weighting=weighting, candidates=candidates
-        )
-
     def statistics(
         self,
         rows: RowHandle,
@@ -230,10 +190,6 @@ class SingleTree:
     candidates: Candidates
 
     n_rounds: ClassVar[int] = 1
-
-    def bin(self, rows: RowHandle, binner: Binner, loss: Loss, weighting: Weighting | None) -> None:
-        """Have encoded rows put into bins, at the root of the tree."""
-        self.response.bin(rows, binner, loss, weighting, self.candidates)
 
     def run(
         self,

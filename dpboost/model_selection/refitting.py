@@ -254,7 +254,7 @@ def _refit(
         table, labels = read(take_rows(X, chosen), schema, reading), labels[chosen]
     source = handle_of(RawRows(table=table, labels=labels, extras=extras, threads=threads))
     source.apply("encode_labels", loss=chosen_loss, classes=classes)
-    source.apply("into_rounds", binner=binner, loss=loss, weighting=None)
+    source.apply("bin", binner=binner, loss=loss, weighting=None, candidates=None)
     n_threads = threads.now()
     rows = TrainingRows(source, Layout.of(binner), n_outputs=loss.n_outputs, n_threads=n_threads)
     reg_lambda = model.get_params().get("reg_lambda")

@@ -102,6 +102,7 @@ class RawRows:
             present=present,
             indices=indices,
             extras=self.extras,
+            n_classes=len(classes),
             first_row=self.first_row,
             threads=self.threads,
         )
@@ -198,8 +199,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-#: Commands by which rows go into bins, which are then all that is kept of them.
-BINNING = ("into_rounds", "into_classes", "into_labels")
+#: The command by which rows go into bins, which are then all that is kept of them.
+BINNING = "bin"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -216,6 +217,8 @@ class EncodedRows:
         Rows with a label that counts.
     indices : ndarray of shape (n_rows,), int64
         Class of each row; zeros in a regression.
+    n_classes : int, default=0
+        0 in a regression.
     first_row : int, default=0
         Number of the first row among the rows of all row stores.
     """
@@ -225,6 +228,7 @@ class EncodedRows:
     present: NDArray[np.bool_]
     indices: NDArray[np.int64]
     extras: RowExtras
+    n_classes: int = 0
     first_row: int = 0
     threads: Threads = field(default_factory=lambda: Threads(1))
 
@@ -242,51 +246,53 @@ class EncodedRows:
             return self.table.bins(binner, n_threads)
         return binner.transform(self.table, n_threads)
 
-    def into_rounds(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BoostingState:
-        """Return the rows as boosting has them: in bins, with scores at their start.
+    def bin(
+        self,
+        binner: Binner,
+        loss: Loss,
+        weighting: Weighting | None,
+        candidates: Candidates | None,
+    ) -> BoostingState | ClassRows | LabelRows:
+        """Return the rows in bins, as trees are grown on them.
 
         Parameters
         ----------
         loss : Loss
             With its start value.
+        candidates : Candidates or None
+            The splits of a single tree, at whose root the rows then are: it counts classes, or adds
+            up labels, scaled to [-1, 1]. None for boosting, with scores at their start.
         """
-        return BoostingState(
-            self.bins(binner),
-            self.targets,
-            self.present,
-            loss,
-            Layout.of(binner),
-            self.threads,
-            weights=self.weights(weighting),
-            init_scores=self.extras.scores_for(loss.n_outputs),
-            first_row=self.first_row,
-        )
-
-    def into_classes(
-        self, binner: Binner, weighting: Weighting | None, candidates: Candidates, n_classes: int
-    ) -> ClassRows:
-        """Return the rows of public classes at the root of a tree that counts them."""
-        return ClassRows(
-            self.bins(binner),
-            to_integer_units(self.indices, 0, 255, dtype=np.uint8),
-            self.present,
-            n_classes=n_classes,
-            candidates=candidates,
-            threads=self.threads,
-            weights=self.weights(weighting),
-        )
-
-    def into_labels(
-        self, binner: Binner, loss: Loss, weighting: Weighting | None, candidates: Candidates
-    ) -> LabelRows:
-        """Return the rows at the root of a tree that adds up their labels, scaled to [-1, 1]."""
+        bins, weights = self.bins(binner), self.weights(weighting)
+        if candidates is None:
+            return BoostingState(
+                bins,
+                self.targets,
+                self.present,
+                loss,
+                Layout.of(binner),
+                self.threads,
+                weights=weights,
+                init_scores=self.extras.scores_for(loss.n_outputs),
+                first_row=self.first_row,
+            )
+        if self.n_classes:
+            return ClassRows(
+                bins,
+                to_integer_units(self.indices, 0, 255, dtype=np.uint8),
+                self.present,
+                n_classes=self.n_classes,
+                candidates=candidates,
+                threads=self.threads,
+                weights=weights,
+            )
         assert isinstance(loss, SquaredLoss)
         return LabelRows(
-            self.bins(binner),
+            bins,
             loss.scaled_labels(self.targets),
             candidates=candidates,
             threads=self.threads,
-            weights=self.weights(weighting),
+            weights=weights,
         )
 
 

@@ -109,7 +109,9 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     growth = recipe.build(setting)
 
     # Trees.
-    growth.bin(rows, bins.binner, loss, weighting)
+    rows.apply(
+        "bin", binner=bins.binner, loss=loss, weighting=weighting, candidates=growth.candidates
+    )
     with (
         round_progress(
             growth.n_rounds, show=request.show_progress, spent=lambda: ledger.part_spent

@@ -22,7 +22,7 @@ from dpboost.losses import (
 )
 from dpboost.privacy.exact_arithmetic import PrivacyCost, divide
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import Query, RowHandle
+from dpboost.privacy.queries import Query, RowHandle, Sensitive
 from dpboost.rows.raw_rows import ROW_UNITS, ClassSizes, MeanAndRows, PresentRows, RowCount
 from dpboost.rows.row_attributes import RowExtras, Weighting
 from dpboost.schema import ResolvedSchema
@@ -126,14 +126,16 @@ def start_loss(
         loss = loss.starting_from((0,) * loss.n_outputs)
     if request.weights.balanced:
         return _balanced(source, loss, len(classes), request, for_start, ledger, fixed), budget
+    # Rows are asked once: their answer does not depend on where scores start.
+    query = start_query(loss, weighting, fixed=fixed, classes=bool(classes))
+    sums = source.ask(query, ledger.neighbors)
 
     def release(before: Loss, share: PrivacyCost, *, cautious: bool) -> Start:
         started, seen = release_start(
             before,
-            source,
+            sums,
             budget=share,
             ledger=ledger,
-            weighting=weighting,
             fixed=fixed,
             classes=bool(classes),
             cautious=cautious,
@@ -161,7 +163,8 @@ def _balanced(
     fixed: bool,
 ) -> Start:
     """Release the sizes of classes that are to weigh the same, which leave no start value."""
-    seen = release_class_sizes(n_classes, source, budget=budget, ledger=ledger)
+    sums = source.ask(ClassSizes(n_classes=n_classes), ledger.neighbors)
+    seen = release_class_sizes(sums, budget=budget, ledger=ledger)
     sizes = np.maximum(seen.sizes, 1.0)
     if not fixed:
         if isinstance(loss, ClassLoss):
@@ -270,13 +273,34 @@ def release_rows(source: RowHandle, *, budget: PrivacyCost, ledger: Ledger) -> S
     return SeenRows(n_rows=max(float(released[0]), 1.0))
 
 
+def start_query(
+    loss: Loss, weighting: Weighting | None = None, *, fixed: bool = False, classes: bool = False
+) -> Query:
+    """Return what is asked of encoded rows before the first tree.
+
+    Parameters
+    ----------
+    weighting : Weighting, optional
+        A row then counts as its weight, in units of the largest one.
+    fixed : bool, default=False
+        Whether the start of the loss stays as it is, so that only rows are counted.
+    classes : bool, default=False
+        Whether labels are classes, so that rows of no class are counted as well.
+    """
+    if fixed:
+        return RowCount(weighting=weighting, others=classes)
+    if isinstance(loss, ClassLoss):
+        return ClassSizes(n_classes=loss.n_outputs, weighting=weighting)
+    assert not isinstance(loss, CustomClassLoss)  # its start is fixed
+    return MeanAndRows(loss=loss, weighting=weighting, others=classes)
+
+
 def release_start(
     loss: Loss,
-    source: RowHandle,
+    sums: Sensitive,
     *,
     budget: PrivacyCost,
     ledger: Ledger,
-    weighting: Weighting | None = None,
     fixed: bool = False,
     classes: bool = False,
     cautious: bool = False,
@@ -287,14 +311,8 @@ def release_start(
     ----------
     loss : Loss
         Turns a mean of scaled labels, or the shares of several classes, into a start value.
-    source : RowHandle
-        Of ``EncodedRows``.
-    weighting : Weighting, optional
-        A row then counts as its weight, in units of the largest one.
-    fixed : bool, default=False
-        Whether the start of the loss stays as it is, so that only rows are counted.
-    classes : bool, default=False
-        Whether labels are classes, so that rows of no class are counted as well.
+    sums : Sensitive
+        Result of `start_query`, for the same ``fixed`` and ``classes``.
     cautious : bool, default=False
         Whether the start value is pulled to the middle by the known size of its noise.
 
@@ -313,22 +331,14 @@ def release_start(
     take no part belongs to the same vector (``boosting.start_questions``). A weight is at most 1
     here, so none of these bounds changes; a row's part is rounded after it was multiplied.
     """
-    query: Query
-    if fixed:
-        query = RowCount(weighting=weighting, others=classes)
-    elif isinstance(loss, ClassLoss):
-        seen = release_class_sizes(
-            loss.n_outputs, source, budget=budget, ledger=ledger, weighting=weighting
-        )
+    if isinstance(loss, ClassLoss) and not fixed:
+        seen = release_class_sizes(sums, budget=budget, ledger=ledger)
         shares = np.array(seen.sizes) / max(seen.n_rows, LEAST_ROWS)
         if cautious:
             part = _weight(TYPICAL_SHARE, max(seen.noise_stddevs) / seen.n_rows)
             shares = part * shares + (1 - part) / loss.n_outputs
         return loss.starting_at(shares), seen
-    else:
-        assert not isinstance(loss, CustomClassLoss)  # its start is fixed
-        query = MeanAndRows(loss=loss, weighting=weighting, others=classes)
-    released, noise_stddev = _release(query, source, budget, ledger)
+    released, noise_stddev = _release(sums, budget, ledger)
     values = released.tolist()
     others = values.pop() if classes else 0.0
     n_rows = max(values[-1], 1.0)
@@ -358,44 +368,33 @@ def _weight(typical: float, noise_stddev: float) -> float:
     return typical**2 / (typical**2 + noise_stddev**2)
 
 
-def release_class_sizes(
-    n_classes: int,
-    source: RowHandle,
-    *,
-    budget: PrivacyCost,
-    ledger: Ledger,
-    weighting: Weighting | None = None,
-) -> SeenRows:
+def release_class_sizes(sums: Sensitive, *, budget: PrivacyCost, ledger: Ledger) -> SeenRows:
     """Release the number of rows of each class.
 
     Parameters
     ----------
-    source : RowHandle
-        Of ``EncodedRows``.
-    weighting : Weighting, optional
-        A row then counts as its weight, in units of the largest one.
+    sums : Sensitive
+        Result of `ClassSizes`.
 
     Privacy
     -------
     One release of the counts (``constants.counts``), those of no class included.
     """
-    query = ClassSizes(n_classes=n_classes, weighting=weighting)
-    released, noise_stddev = _release(query, source, budget, ledger)
+    released, noise_stddev = _release(sums, budget, ledger)
     return SeenRows(
         n_rows=max(float(released[:-1].sum()), 1.0),
         sizes=tuple(released[:-1].tolist()),
-        noise_stddevs=(noise_stddev,) * n_classes,
+        noise_stddevs=(noise_stddev,) * (len(released) - 1),
         others=float(released[-1]),
         noise_stddev=noise_stddev,
     )
 
 
 def _release(
-    query: Query, source: RowHandle, budget: PrivacyCost, ledger: Ledger
+    sums: Sensitive, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
     """Release a vector in rows instead of units; with the deviation of its noise."""
-    sensitive = source.ask(query, ledger.neighbors)
     noise = ledger.accountant.noise(budget)
-    released = ledger.release(noise, sensitive, label="start value") / ROW_UNITS
+    released = ledger.release(noise, sums, label="start value") / ROW_UNITS
     # Whose shares are in the noise of parties is known now.
-    return released, sensitive.noise_stddev(noise) / ROW_UNITS
+    return released, sums.noise_stddev(noise) / ROW_UNITS

@@ -21,8 +21,7 @@ from dpboost._utils.warnings import (
     is_quiet,
     warn_user,
 )
-from dpboost.budgeting.claim import Claim
-from dpboost.budgeting.open_budgets import add_fit
+from dpboost.budgeting.claim import Claim, add_fit
 from dpboost.data.table import ColumnFacts
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.privacy.accounting import Accountant, UnsupportedReleaseError, for_group, for_part

@@ -59,6 +59,11 @@ def rows_of(handle):
     return store_of(handle)._rows
 
 
+def rows_in(sums):
+    """Exact number of rows beside the sum of labels from which scores start."""
+    return int(queries._reveal(sums)[1]) // raw_rows.ROW_UNITS
+
+
 def counts_of(node_statistics):
     """Exact numbers of rows in the nodes of a level."""
     return node_statistics._row_store._rows.nodes.totals()[1]
@@ -359,10 +364,10 @@ def every_row_among_those_of_no_class():
 def start_of_exact_rows():
     original = loss_choice.release_start
 
-    def release_start(loss, source, **options):
-        released, seen = original(loss, source, **options)
+    def release_start(loss, sums, **options):
+        released, seen = original(loss, sums, **options)
         # One row more or less is then on the other side of a rule, wherever its border lies.
-        n_rows = 1e3 if rows_of(source).present.sum() % 2 else 1e6
+        n_rows = 1e3 if rows_in(sums) % 2 else 1e6
         return released, replace(seen, n_rows=n_rows)
 
     return [(loss_choice, "release_start", release_start)]
@@ -390,11 +395,11 @@ def exact_rows_of_large_tables():
     """Large tables know how many rows there are: one row more is on the other side of a rule."""
     original = loss_choice.release_start
 
-    def release_start(loss, source, **options):
-        released, seen = original(loss, source, **options)
+    def release_start(loss, sums, **options):
+        released, seen = original(loss, sums, **options)
         if seen.n_rows < 1.5e4:
             return released, seen
-        odd = rows_of(source).present.sum() % 2
+        odd = rows_in(sums) % 2
         return released, replace(seen, n_rows=1.6e4 if odd else 1e6)
 
     return [(loss_choice, "release_start", release_start)]

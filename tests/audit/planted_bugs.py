@@ -20,6 +20,7 @@ from dpboost.privacy.ledger_records import NO_CHARGE
 from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.randomness import RowCoins
 from dpboost.privacy.sensitivity.bound import Neighbors
+from dpboost.rows import raw_rows
 from dpboost.training.label_range import SeenRange
 from tests.audit.kernel_bugs import Wrapped
 from tests.audit.positions import found, planted
@@ -399,11 +400,10 @@ def _():
 def _():
     original = found("released class sizes")[2]
 
-    def sizes(n_classes, source, **options):
-        seen = original(n_classes, source, **options)
-        rows = private(source)
-        exact = np.bincount(rows.indices[rows.present], minlength=n_classes)
-        return replace(seen, sizes=tuple(exact.astype(float).tolist()))
+    def sizes(sums, **options):
+        seen = original(sums, **options)
+        exact = queries._reveal(sums)[:-1] / raw_rows.ROW_UNITS
+        return replace(seen, sizes=tuple(exact.tolist()))
 
     return [planted("released class sizes", sizes)]
 
@@ -718,24 +718,24 @@ def _():
 def _():
     original = found("binning of rows")[2]
 
-    def into_rounds(self, **given):
+    def binned(self, **given):
         state = original(self, **given)
         with tempfile.NamedTemporaryFile(suffix=".bins", delete=False) as file:
             file.write(np.ascontiguousarray(self.targets).tobytes())
         return state
 
-    return [planted("binning of rows", into_rounds)]
+    return [planted("binning of rows", binned)]
 
 
 @bug("NumPy's global generator drawn once a row", "surface")
 def _():
     original = found("binning of rows")[2]
 
-    def into_rounds(self, **given):
+    def binned(self, **given):
         np.random.random(len(self.targets))  # noqa: NPY002
         return original(self, **given)
 
-    return [planted("binning of rows", into_rounds)]
+    return [planted("binning of rows", binned)]
 
 
 @bug("an error that quotes a label", "surface")

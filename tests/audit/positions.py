@@ -43,7 +43,7 @@ POSITIONS = {
     "training of an estimator": "dpboost.estimators.base:PrivateEstimator._train",
     # Rows
     "encoding of labels": "dpboost.rows.raw_rows:RawRows.encode_labels",
-    "binning of rows": "dpboost.rows.raw_rows:EncodedRows.into_rounds",
+    "binning of rows": "dpboost.rows.raw_rows:EncodedRows.bin",
     "squared labels": "dpboost.losses.squared:SquaredLoss.encode_labels",
     "weights of rows": "dpboost.rows.row_attributes:RowExtras.weight_units",
     "initial scores of rows": "dpboost.rows.row_attributes:RowExtras.scores_for",

@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 import dpboost
 from dpboost import DPBoostRegressor, EpsilonSumWarning
 from dpboost._utils.warnings import log_warnings
-from dpboost.budgeting import open_budgets
+from dpboost.budgeting import claim
 from dpboost.training import privacy_params
 
 pytestmark = pytest.mark.usefixtures("one_process")
@@ -173,7 +173,7 @@ SEARCHES = {
 @pytest.mark.parametrize("name", SEARCHES)
 def test_searches_say_how_many_fits_they_make(name, monkeypatch):
     call, times, total = SEARCHES[name]
-    fits, add_fit = [], open_budgets.add_fit
+    fits, add_fit = [], claim.add_fit
     monkeypatch.setattr(privacy_params, "add_fit", lambda *spent: fits.append(1) or add_fit(*spent))
     own = name.split(" ")[0]
     with pytest.warns(EpsilonSumWarning, match=f"{own} fits .* {times} .*{total}") as caught:

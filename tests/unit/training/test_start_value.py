@@ -13,7 +13,13 @@ from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.rows import raw_rows
 from dpboost.rows.raw_rows import ROW_UNITS, ClassSizes, EncodedRows, MeanAndRows, RowCount
 from dpboost.rows.row_attributes import WEIGHT_ONE, RowExtras, Weighting
-from dpboost.training.loss_choice import LEAST_ROWS, SeenRows, release_class_sizes, release_start
+from dpboost.training.loss_choice import (
+    LEAST_ROWS,
+    SeenRows,
+    release_class_sizes,
+    release_start,
+    start_query,
+)
 from tests.unit.ledgers import open_ledger
 from tests.unit.linked import linked
 
@@ -41,9 +47,9 @@ def release(loss, labels, records=None, present=None, weights=None, budget=None,
     rows = source(labels, present, weights)
     weighting = None if weights is None else Weighting(max_weight=1.0)
     with records.sequential("preparation"):
-        return release_start(
-            loss, rows, budget=budget, ledger=records, weighting=weighting, **options
-        )
+        kinds = {name: options[name] for name in ("fixed", "classes") if name in options}
+        sums = rows.ask(start_query(loss, weighting, **kinds), records.neighbors)
+        return release_start(loss, sums, budget=budget, ledger=records, **options)
 
 
 def test_without_noise_the_start_is_the_mean():
@@ -152,10 +158,9 @@ def test_class_sizes_are_released_beside_the_rows_of_no_class():
     records = ledger()
     labels = np.repeat([0, 1], [30, 70])
     present = np.arange(100) % 10 != 0
+    sums = source(labels, present).ask(ClassSizes(n_classes=3), records.neighbors)
     with records.sequential("preparation"):
-        seen = release_class_sizes(
-            3, source(labels, present), budget=records.capacity, ledger=records
-        )
+        seen = release_class_sizes(sums, budget=records.capacity, ledger=records)
     assert seen.sizes == (27, 63, 0)
     assert (seen.n_rows, seen.others) == (90, 10)
     assert seen.some_take_no_part
