@@ -25,7 +25,10 @@ def test_values_outside_their_interval_are_refused(name, value):
 
 
 def test_the_gain_ratio_is_refused_with_its_reason():
-    with pytest.raises(InvalidParameterError, match="what one row changes"):
+    with pytest.raises(
+        InvalidParameterError,
+        match="no bound holds for what one row changes",
+    ):
         check_given({"criterion": "gain_ratio"}, "Tree")
 
 
