@@ -206,8 +206,7 @@ def test_an_iterator_serves_one_fit():
 
 
 @pytest.mark.parametrize("once", [False, True])
-def test_negative_weights_in_a_batch_are_refused_before_anything_is_drawn(once, monkeypatch):
-    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+def test_negative_weights_in_a_batch_are_refused_before_anything_is_drawn(once, no_release):
     batches = Again(X, Y, np.where(np.arange(300) == 299, -1.0, 1.0))
     data = Dataset(iter(batches) if once else batches)
     with pytest.raises(InvalidParameterError, match="must not be negative"):
@@ -229,12 +228,9 @@ def test_negative_weights_in_a_batch_are_refused_before_anything_is_drawn(once, 
         (Again(X, Y), "y is given as well"),
     ],
 )
-def test_batches_that_do_not_fit_are_refused_before_anything_is_drawn(source, message, monkeypatch):
-    drawn = []
-    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", lambda *a, **k: drawn.append(a))
+def test_batches_that_do_not_fit_are_refused_before_anything_is_drawn(source, message, no_release):
     with pytest.raises(InvalidParameterError, match=message):
         DPBoostRegressor(**GIVEN).fit(source, Y)
-    assert not drawn
 
 
 def test_lists_that_are_assumed_public_are_the_same_in_all_batches():
