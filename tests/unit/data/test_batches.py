@@ -266,3 +266,6 @@ def test_labels_of_several_shapes_are_refused():
 
 def test_empty_batches_are_passed_over():
     np.testing.assert_array_equal(joined(Batches(Again([], X[:5], X[:0], X[5:]))), X)
+    for read in (Batches.labels, lambda batches: batches.first):
+        with pytest.raises(InvalidParameterError, match="0 sample"):
+            read(Batches(Again([], X[:0])))
