@@ -16,6 +16,7 @@ import pytest
 from dpboost import _kernels
 from dpboost._utils import warnings as own_warnings
 from dpboost.budgeting import claim
+from dpboost.privacy.ledger import Ledger
 from dpboost.training import privacy_params
 
 TESTS = Path(__file__).resolve().parent
@@ -69,6 +70,13 @@ def _each_fit_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     if "one_process" not in request.fixturenames:
         monkeypatch.setattr(own_warnings, "_is_new", lambda *said: True)
         monkeypatch.setattr(privacy_params, "add_fit", lambda *spent: None)
+
+
+@pytest.fixture
+def no_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing be released or dealt: what is refused costs nothing."""
+    for name in ("release", "row_coins"):
+        monkeypatch.setattr(Ledger, name, lambda *_, **__: pytest.fail("something was drawn"))
 
 
 def stale_kernels() -> list[str]:

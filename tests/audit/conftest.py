@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpboost.audit.run_trace import Recorder
+from dpboost.budgeting.claim import Claim
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import Sensitive
 from dpboost.privacy.randomness import Entropy
@@ -78,3 +79,15 @@ def record():
         return transcript
 
     return run
+
+
+@pytest.fixture
+def held_rows_train(monkeypatch):
+    """Set rows aside that take part in the fit as well."""
+    aside = Claim.set_aside
+
+    def leaking(claim, X, y, users, coins):
+        aside(claim, X, y, users, coins)
+        return np.arange(len(y))
+
+    monkeypatch.setattr(Claim, "set_aside", leaking)

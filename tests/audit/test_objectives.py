@@ -82,6 +82,21 @@ def pair(name, neighbors):
     )
 
 
+def maker(kind, schema, delta, neighbors, parameters):
+    """Return a function that makes an estimator of three small trees."""
+    return lambda: kind(
+        schema=schema,
+        delta=delta,
+        n_estimators=3,
+        max_depth=2,
+        neighbors=neighbors.value,
+        random_state=0,
+        n_jobs=1,
+        verbosity=0,
+        **parameters,
+    )
+
+
 @cache
 def audits(name, delta, neighbors):
     parameters, argument, _ = CASES[name]
@@ -90,19 +105,7 @@ def audits(name, delta, neighbors):
         "label_bounds": LABEL_BOUNDS.get(name, (-1.0, 1.0)),
     }
 
-    def make():
-        return DPBoostRegressor(
-            schema=schema,
-            delta=delta,
-            n_estimators=3,
-            max_depth=2,
-            neighbors=neighbors.value,
-            random_state=0,
-            n_jobs=1,
-            verbosity=0,
-            **parameters,
-        )
-
+    make = maker(DPBoostRegressor, schema, delta, neighbors, parameters)
     found = pair(name, neighbors)
     fit = fit_of(make, argument)
     return replay_pair(fit, found), replay_pair(fit, found.swapped)
@@ -196,19 +199,7 @@ def audits_of_classes(parameters, n_classes, neighbors, delta):
     X, y = random.integers(0, 2, (40, 3)).astype(float), np.arange(40) % n_classes
     schema = {"bounds": dict.fromkeys(range(2), (0.0, 1.0)), "classes": list(range(n_classes))}
 
-    def make():
-        return DPBoostClassifier(
-            schema=schema,
-            delta=delta,
-            n_estimators=3,
-            max_depth=2,
-            neighbors=neighbors.value,
-            random_state=0,
-            n_jobs=1,
-            verbosity=0,
-            **parameters,
-        )
-
+    make = maker(DPBoostClassifier, schema, delta, neighbors, parameters)
     found = pair_of(X, y, X[0], 1, neighbors, instead=(X[1], 0))
     return [replay_pair(fit_of(make, None), side) for side in (found, found.swapped)]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 from dpboost.data.binner import Binner
 from dpboost.data.table import read_table
@@ -57,39 +56,9 @@ def test_bins_do_not_depend_on_threads(n_threads):
     np.testing.assert_array_equal(bins(np.vstack([X] * 40), n_threads), np.hstack([WHOLE] * 40))
 
 
-@pytest.mark.parametrize("piece", PIECES, ids=str)
-def test_bins_do_not_depend_on_the_block(piece):
-    np.testing.assert_array_equal(bins(X[piece]), WHOLE[:, piece])
-
-
 def test_bins_of_each_row_alone():
     alone = np.hstack([bins(X[[row]]) for row in range(0, N_ROWS, 5)])
     np.testing.assert_array_equal(alone, WHOLE[:, ::5])
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        np.asfortranarray,
-        lambda rows: np.repeat(rows, 2, axis=1)[:, ::2],
-        lambda rows: rows[::-1].copy()[::-1],
-        lambda rows: np.vstack([rows[:1], rows])[1:],
-        lambda rows: scipy.sparse.csr_matrix(rows),
-        lambda rows: scipy.sparse.csc_matrix(rows),
-        lambda rows: rows.astype(object),
-    ],
-    ids=["columns", "strides", "reversed", "shifted", "csr", "csc", "objects"],
-)
-def test_bins_do_not_depend_on_the_layout(form):
-    np.testing.assert_array_equal(bins(form(X)), WHOLE)
-
-
-def test_single_precision_rows_alone_and_together():
-    with np.errstate(over="ignore"):
-        single = X.astype(np.float32)
-    together = bins(single)
-    for piece in PIECES:
-        np.testing.assert_array_equal(bins(single[piece]), together[:, piece])
 
 
 RANDOM = np.random.default_rng(1)

@@ -481,9 +481,6 @@ def test_holders_share_all_rows(small_table):
         assert sorted(pd.concat([X for X, _ in held]).index) == list(range(400))
 
 
-_WITH_AND_WITHOUT = ("", ", without noise")
-
-
 def test_figures_of_data_holders(small_table, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     tiny = data_holders.Size(

@@ -38,17 +38,6 @@ def schema(**extra):
     return {"bounds": {0: (-3, 3), 1: (-3, 3), 2: (-3, 3)}, "label_bounds": (0, 1), **extra}
 
 
-@pytest.fixture
-def no_release(monkeypatch):
-    """Fail when anything is released."""
-
-    def release(*arguments, **options):
-        raise AssertionError("released before the input was refused")
-
-    monkeypatch.setattr(Ledger, "release", release)
-    monkeypatch.setattr(Ledger, "row_coins", release)
-
-
 BAD_PARAMETERS = [
     ("epsilon", 0),
     ("epsilon", -1),
@@ -401,9 +390,3 @@ def test_labels_that_look_like_numbers_to_predict_are_refused(no_release):
     X = np.zeros((3000, 1))
     with pytest.raises(ValueError, match="regression"):
         DPBoostClassifier(**FAST).fit(X, np.arange(3000))
-
-
-def test_learning_classes_needs_delta(no_release):
-    X, y = rows()
-    with pytest.raises(InvalidParameterError, match=r"Schema\(classes="):
-        DPBoostClassifier(delta=0, assume_public=(), **FAST).fit(X, y)

@@ -33,6 +33,7 @@ evaluate_module = sys.modules["dpboost.evaluating.evaluate"]
 N_ROWS = 240
 BOUNDS = {0: (-2, 2), 1: (0, 8), 2: (-1, 1)}
 SCHEMA = {"bounds": BOUNDS, "categories": {3: [0, 1, 2]}}
+NAMES = [f"Column_{position}" for position in range(4)]
 LABELS = {"classification": {"classes": [0, 1]}, "regression": {"label_bounds": (-3, 4)}}
 FAST = {"epsilon": 20.0, "noise_seed": 5, "max_depth": 2}
 FEW = {"n_estimators": 2, "random_state": 1, "verbosity": -1}
@@ -68,6 +69,17 @@ def table():
     return X, X[:, 0] + (X[:, 3] == 1)
 
 
+def named_schema(public, listed=(0, 1, 2)):
+    """Return what is declared by names: of the columns, and of the labels."""
+    bounds = {NAMES[position]: own for position, own in BOUNDS.items()}
+    return {"bounds": bounds, "categories": {NAMES[3]: list(listed)}, **public}
+
+
+def in_blocks():
+    """Return the rows of three parties such that secret coins are those of the number of a row."""
+    return [slice(first, first + N_ROWS // 3) for first in range(0, N_ROWS, N_ROWS // 3)]
+
+
 def labels(task):
     y = table()[1]
     return (y > 0).astype(int) if task == "classification" else y
@@ -82,6 +94,14 @@ def outcome(model):
     """Return what is released: the text, and the records of the ledger."""
     report = model.privacy_report_
     return model.booster_.model_to_string(), report.spent, report.releases
+
+
+def check_same(over, one):
+    """The texts of two fits, but for what parties say of themselves, and their records agree."""
+    text, *records = outcome(over)
+    one_text, *one_records = outcome(one)
+    assert records == one_records
+    assert without_report(text) == without_report(one_text)
 
 
 def fitted(kind, recipe, task, X):
@@ -121,6 +141,11 @@ def frame(module):
     return build
 
 
+def sparse_frame(X):
+    pandas = pytest.importorskip("pandas")
+    return frame("pandas")(X).astype(pandas.SparseDtype("float64", 0.0))
+
+
 FORMS = {
     "single precision": lambda: lambda X: X.astype(np.float32),
     "by column": lambda: np.asfortranarray,
@@ -130,6 +155,8 @@ FORMS = {
     "arrow": lambda: frame("pyarrow"),
     "sparse rows": lambda: sparse.csr_matrix,
     "sparse columns": lambda: sparse.csc_matrix,
+    "sparse cells": lambda: sparse.coo_array,
+    "sparse data frame": lambda: sparse_frame,
     "batches": lambda: Batches,
 }
 
@@ -154,21 +181,14 @@ def test_workers_of_a_cluster_train_the_same_model(kind, recipe, task, form, cli
     y = da.from_array(labels(task), chunks=90)
     if form == "data frame":
         frames = pytest.importorskip("dask.dataframe")
-        names = [f"Column_{position}" for position in range(4)]
-        X, y = frames.from_dask_array(X, columns=names), frames.from_dask_array(y)
+        X, y = frames.from_dask_array(X, columns=NAMES), frames.from_dask_array(y)
     model = estimator(**options(kind, recipe, task), client=client).fit(X, y)
     assert outcome(model) == expected(kind, recipe, task)
 
 
 def by_parties(kind, recipe, task):
-    names = [f"Column_{position}" for position in range(4)]
     X, y = table()[0], labels(task)
-    given = options(kind, recipe, task)
-    given["schema"] = {
-        "bounds": {names[position]: bounds for position, bounds in BOUNDS.items()},
-        "categories": {names[3]: [0, 1, 2]},
-        **LABELS[task],
-    }
+    given = options(kind, recipe, task) | {"schema": named_schema(LABELS[task])}
     model = PARTIES[kind, task](**given)
     return model.fit([(X[part::3], y[part::3]) for part in range(3)])
 
@@ -245,21 +265,15 @@ def test_parties_learn_every_objective_as_one_place_does(name, delta):
     y, public = (told(y) | {"regression": (np.abs(y), {"label_bounds": (0.1, 4.0)})})[task]
     weights = np.linspace(0, 3, N_ROWS) if "max_weight" in learned else None
     kind = "regression" if task == "regression" else "classification"
-    names = [f"Column_{position}" for position in range(4)]
-    bounds = {names[position]: own for position, own in BOUNDS.items()}
-    schema = {"bounds": bounds, "categories": {names[3]: [0, 1, 2]}, **public}
-    given = {"schema": schema, **FAST, **FEW, "delta": delta, **learned}
-    frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    given = {"schema": named_schema(public), **FAST, **FEW, "delta": delta, **learned}
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=NAMES)
     one = LOCAL["boosting", kind](**given).fit(frame, y, sample_weight=weights)
     apart = [slice(part, None, 3) for part in range(3)]
     over = PARTIES["boosting", kind](**given).fit(
         [(frame.iloc[part], y[part]) for part in apart],
         sample_weight=None if weights is None else [weights[part] for part in apart],
     )
-    text, *records = outcome(over)
-    one_text, *one_records = outcome(one)
-    assert records == one_records
-    assert without_report(text) == without_report(one_text)
+    check_same(over, one)
 
 
 # Fits whose sums are brought into order on the way: what lies where sees the same corrections.
@@ -282,24 +296,20 @@ def test_sums_are_brought_into_order_everywhere_alike(name, client):
     X, y = table()
     y, public = told(y)[task]
     kind = "regression" if task == "regression" else "classification"
-    names = [f"Column_{position}" for position in range(4)]
-    bounds = {names[position]: own for position, own in BOUNDS.items()}
-    schema = {"bounds": bounds, "categories": {names[3]: [0, 1, 2]}, **public}
     given = {
-        "schema": schema,
+        "schema": named_schema(public),
         **FAST,
         **FEW,
         "epsilon": 100.0,
         "n_estimators": 12,
-        "monotone_constraints": {names[0]: 1, names[1]: -1},
+        "monotone_constraints": {NAMES[0]: 1, NAMES[1]: -1},
         **learned,
     }
     one = LOCAL["boosting", kind](**given).fit(X, y)
     assert dpboost.check_constraints(one, [1, -1, 0, 0])
     free = LOCAL["boosting", kind](**given | {"monotone_constraints": None}).fit(X, y)
     assert free.privacy_report_.spent == one.privacy_report_.spent
-    apart = [slice(first, first + N_ROWS // 3) for first in range(0, N_ROWS, N_ROWS // 3)]
-    over = PARTIES["boosting", kind](**given).fit([(X[part], y[part]) for part in apart])
+    over = PARTIES["boosting", kind](**given).fit([(X[part], y[part]) for part in in_blocks()])
     cluster = getattr(dpboost.dask, f"Dask{LOCAL['boosting', kind].__name__}")
     spread = cluster(**given, client=client).fit(
         da.from_array(X, chunks=(90, -1)), da.from_array(y, chunks=90)
@@ -333,33 +343,26 @@ CONTINUED = {
 def test_parties_continue_a_model_as_one_place_does(name, delta):
     task, learned = CONTINUED[name]
     X, y = table()
-    names = [f"Column_{position}" for position in range(4)]
-    frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=NAMES)
     listed = [0, 1, 2]
     if name == "text":
         listed = ["red", "blue", "pink"]
-        frame[names[3]] = np.array(listed, dtype=object)[X[:, 3].astype(int)]
-        frame.loc[5, names[3]] = None
+        frame[NAMES[3]] = np.array(listed, dtype=object)[X[:, 3].astype(int)]
+        frame.loc[5, NAMES[3]] = None
     y, public = told(y)[task]
     weights = np.linspace(0, 3, N_ROWS) if "max_weight" in learned else None
     kind = "regression" if task == "regression" else "classification"
-    bounds = {names[position]: own for position, own in BOUNDS.items()}
-    schema = {"bounds": bounds, "categories": {names[3]: listed}, **public}
-    given = {"schema": schema, **FAST, **FEW, "delta": delta, **learned}
+    given = {"schema": named_schema(public, listed), **FAST, **FEW, "delta": delta, **learned}
     local = LOCAL["boosting", kind]
     earlier = local(**given | {"noise_seed": 8}).fit(frame, y)
     one = local(**given).fit(frame, y, sample_weight=weights, init_model=earlier)
-    # Secret coins are those of the number of a row.
-    apart = [slice(first, first + N_ROWS // 3) for first in range(0, N_ROWS, N_ROWS // 3)]
+    apart = in_blocks()
     over = PARTIES["boosting", kind](**given).fit(
         [(frame.iloc[part], y[part]) for part in apart],
         sample_weight=None if weights is None else [weights[part] for part in apart],
         init_model=earlier,
     )
-    text, *records = outcome(over)
-    one_text, *one_records = outcome(one)
-    assert records == one_records
-    assert without_report(text) == without_report(one_text)
+    check_same(over, one)
     assert over.booster_.num_trees() == 2 * earlier.booster_.num_trees()
     for report in (over.privacy_report_, *over.party_reports_):
         assert report.total == one.privacy_report_.total
@@ -383,24 +386,21 @@ def test_parties_judge_a_model_as_one_place_does(name, neighbors, delta, monkeyp
     pandas = pytest.importorskip("pandas")
     task, learned, groups = JUDGED[name]
     X, y = table()
-    names = [f"Column_{position}" for position in range(4)]
-    frame = pandas.DataFrame(X, columns=names)
+    frame = pandas.DataFrame(X, columns=NAMES)
     listed = [0, 1, 2]
     if name == "text":
         # The last one is at no party, one value is in no list, and one is missing.
         listed = ["red", "blue", "green", "white"]
         words = np.array(["red", "blue", "pink"], dtype=object)
-        frame[names[3]] = words[X[:, 3].astype(int)]
-        frame.loc[5, names[3]] = None
+        frame[NAMES[3]] = words[X[:, 3].astype(int)]
+        frame.loc[5, NAMES[3]] = None
     y, public = {
         "regression": (y, {"label_bounds": (-2.0, 2.0)}),
         "classification": (np.where(y > 0, "yes", "no"), {"classes": ["no", "yes"]}),
         "three classes": (np.digitize(y, [-0.5, 0.8]), {"classes": [0, 1, 2]}),
     }[task]
     kind = LOCAL["boosting", "regression" if task == "regression" else "classification"]
-    bounds = {names[position]: own for position, own in BOUNDS.items()}
-    schema = {"bounds": bounds, "categories": {names[3]: listed}, **public}
-    model = kind(schema=schema, **(FAST | FEW | learned)).fit(frame, y)
+    model = kind(schema=named_schema(public, listed), **(FAST | FEW | learned)).fit(frame, y)
     if task == "classification":
         # Rows of a label that nobody knows take no part.
         y = np.where(np.arange(N_ROWS) == 7, "perhaps", y)

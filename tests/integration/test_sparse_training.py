@@ -5,16 +5,13 @@ import sys
 import weakref
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse
 
 from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.audit import pair_of, replay_pair
-from dpboost.data.table import read_table
 from dpboost.growing.boosting_loop import BoostingLoop
 from dpboost.privacy.sensitivity.bound import Neighbors
-from dpboost.recipes import ALGORITHMS
 from dpboost.training import local_fit
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -34,33 +31,6 @@ def rows(seed=0):
 def schema(**extra):
     bounds = dict.fromkeys((0, 1, 2, 4), (-3, 3))
     return {"bounds": bounds, "categories": {3: [0, 1, 2]}, **extra}
-
-
-@pytest.mark.parametrize("recipe", ALGORITHMS.names)
-@pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
-def test_a_sparse_table_trains_the_model_of_its_dense_copy(estimator, recipe):
-    X, y = rows()
-    labels = y if estimator is DPBoostRegressor else (y > 0).astype(int)
-    known = schema(label_bounds=(-4, 4), classes=(0, 1))
-
-    def fit(table):
-        model = estimator(epsilon=30, recipe=recipe, schema=known, noise_seed=3, **FAST)
-        return model.fit(table, labels)
-
-    def text(model):
-        return model.booster_.model_to_string()
-
-    dense = fit(X)
-    frame = pd.DataFrame(X).astype(pd.SparseDtype("float64", 0.0))
-    frame.columns = [f"Column_{position}" for position in range(7)]
-    for table in (scipy.sparse.csr_matrix(X), scipy.sparse.coo_array(X), frame):
-        assert text(fit(table)) == text(dense)
-    sparse = fit(scipy.sparse.csc_matrix(X))
-    for table in (X, scipy.sparse.csr_matrix(X), frame):
-        found = sparse.ensemble_.predict(read_table(table))
-        stock = sparse.booster_.predict(table)
-        np.testing.assert_array_equal(found, stock)
-    assert sparse.privacy_report_.epsilon_spent == dense.privacy_report_.epsilon_spent
 
 
 @pytest.mark.parametrize("recipe", ["dpboost", "seq"])

@@ -238,10 +238,8 @@ def test_a_pure_recipe_that_learned_a_list_reports_delta(recipe):
 @pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
 @pytest.mark.parametrize("users", [False, True])
 def test_without_delta_undeclared_lists_are_refused_before_anything_is_drawn(
-    recipe, users, monkeypatch
+    recipe, users, no_release
 ):
-    for name in ("release", "row_coins"):
-        monkeypatch.setattr(f"dpboost.privacy.ledger.Ledger.{name}", None)
     X = pd.DataFrame({"job": pd.Categorical(["clerk", "nurse"] * 50), "code": [0, 1] * 50})
     beside = {"user_ids": np.arange(100)} if users else {}
     options = {"recipe": recipe, "delta": 0.0, **FAST} | ({"rows_per_user": 1} if users else {})

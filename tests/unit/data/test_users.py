@@ -278,8 +278,7 @@ def test_five_rows_of_a_user_serve_a_small_epsilon(delta, epsilon, monkeypatch):
         DPBoostRegressor(epsilon=0.99 * epsilon, **own).fit(X, y, user_ids=users)
 
 
-def test_ids_and_their_limit_go_together(monkeypatch):
-    monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
+def test_ids_and_their_limit_go_together(no_release):
     X, y, users = rows()
     with pytest.raises(InvalidParameterError, match="pass both or neither"):
         DPBoostRegressor(schema=SCHEMA, **FAST).fit(X, y, user_ids=users)

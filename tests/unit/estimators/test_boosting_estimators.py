@@ -13,9 +13,7 @@ from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 import dpboost
@@ -257,24 +255,6 @@ def test_frames_with_declared_categories():
     assert len(np.unique(expected)) > 1
 
 
-def test_the_usual_compositions_work():
-    X, y, schema = regression()
-    model = DPBoostRegressor(schema={"label_bounds": (25, 346)}, **FAST)
-    with pytest.warns(dpboost.UndeclaredWarning):
-        make_pipeline(StandardScaler(), model).fit(X, y).predict(X)
-    declared = DPBoostRegressor(schema=schema, **FAST)
-    search = GridSearchCV(declared, {"max_depth": [1, 2]}, cv=2).fit(X, y)
-    assert search.best_params_["max_depth"] in (1, 2)
-    assert len(cross_val_score(declared, X, y, cv=2)) == 2
-
-
-def test_a_noise_free_fit_learns():
-    X, y, schema = regression()
-    with pytest.warns(dpboost.NotPrivateWarning):
-        model = DPBoostRegressor(schema=schema, epsilon=math.inf, recipe="seq", n_jobs=1).fit(X, y)
-    assert model.score(X, y) > 0.5
-
-
 # -- several classes ------------------------------------------------------------------------------
 
 
@@ -357,13 +337,6 @@ def test_an_evaluation_set_is_read_as_the_rows_are():
         model.fit(X, y, eval_set=[(X.copy(), y.copy())])
     error = np.mean((model.predict(X) - y) ** 2)
     assert model.evals_result_["valid_0"]["l2"][-1] == pytest.approx(error, rel=1e-6)
-
-
-@pytest.mark.parametrize("library", [lightgbm, dpboost])
-def test_both_estimators_are_models(library):
-    for kind in (library.LGBMRegressor, library.LGBMClassifier):
-        assert isinstance(kind(), library.LGBMModel)
-        assert isinstance(kind(), lightgbm.LGBMModel)
 
 
 def test_the_common_base_and_rankers_say_what_to_use():

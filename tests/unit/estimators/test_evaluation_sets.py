@@ -15,7 +15,6 @@ from dpboost.audit.neighboring_pairs import pair_of
 from dpboost.audit.pair_replay import replay_pair
 from dpboost.data.table import read_table
 from dpboost.estimators.evaluation_sets import Metrics, PublicScores
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.bound import Neighbors
 
 FAST = {"n_estimators": 6, "max_depth": 3, "n_jobs": 1, "verbosity": 0}
@@ -32,12 +31,6 @@ def rows(seed=0, n_rows=300):
 
 X, Y = rows()
 X_PUBLIC, Y_PUBLIC = rows(1, 100)
-
-
-@pytest.fixture
-def no_release(monkeypatch):
-    monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
-    monkeypatch.setattr(Ledger, "row_coins", lambda *a, **k: pytest.fail("drew coins"))
 
 
 # -- scores ---------------------------------------------------------------------------------------

@@ -81,8 +81,7 @@ def test_only_the_learning_rate_can_be_set():
 
 
 @pytest.mark.parametrize("name", ["epsilon", "num_class", "objective"])
-def test_what_no_round_may_change_is_refused_before_a_draw(name, monkeypatch):
-    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+def test_what_no_round_may_change_is_refused_before_a_draw(name, no_release):
     calls = [lightgbm.reset_parameter(**{name: [1] * 4})]
     with pytest.raises(InvalidParameterError, match=f"cannot set '{name}'"):
         DPBoostRegressor(schema=SCHEMA, **FAST).fit(X, Y, callbacks=calls)

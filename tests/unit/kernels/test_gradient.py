@@ -103,24 +103,6 @@ def test_logistic_agrees_with_python(drop, clip):
     np.testing.assert_array_equal(logistic(scores, labels, drop=drop, clip=clip), expected)
 
 
-@pytest.mark.parametrize("kernel", [squared, logistic])
-def test_a_row_has_one_word_wherever_it_stands(kernel):
-    scores, labels, classes = examples(12_600)
-    labels = labels if kernel is squared else classes
-    drop = HALF // 2 if kernel is squared else ONE // 2
-    block = kernel(scores, labels, drop=drop)
-    for first in (1, 2, 3, 5, 1023):
-        shifted = kernel(scores[first:], labels[first:], drop=drop)
-        np.testing.assert_array_equal(shifted, block[first:])
-    some = zip(scores[:1500], labels, strict=False)
-    alone = [kernel([s], [y], drop=drop)[0] for s, y in some]
-    np.testing.assert_array_equal(alone, block[:1500])
-    for n_threads in range(2, 5):
-        np.testing.assert_array_equal(kernel(scores, labels, drop=drop, n_threads=n_threads), block)
-    rows = np.random.default_rng(0).permutation(len(scores))[:1500]
-    np.testing.assert_array_equal(kernel(scores, labels, rows=rows, drop=drop), block[rows])
-
-
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_squared_filter_keeps_its_border(sign):
     border = HALF  # gradient exactly 1

@@ -149,38 +149,21 @@ def test_permute_and_flip_tail(far):
         assert_drawn(member[chosen], expected)
 
 
+@pytest.mark.parametrize(("n_low", "nats", "n_draws"), [(160_000, 12, 200), (1_000_000, 14, 100)])
 @kernels
-def test_tail_of_twelve_nats(kernel):
-    n_low, q = 160_000, np.exp(-12.0)
-    scores = np.full(n_low + 1, -12)
+def test_many_candidates_so_many_nats_below(kernel, n_low, nats, n_draws):
+    q = np.exp(-float(nats))
+    scores = np.full(n_low + 1, -nats)
     scores[77] = 0
     best = {
         "exponential": 1 / (1 + n_low * q),
         "permute_and_flip": -np.expm1((n_low + 1) * np.log1p(-q)) / ((n_low + 1) * q),
     }[kernel.__name__]
-    source, rows = PCG64(5), np.tile(scores, (10, 1))
-    hits = 0
-    for _ in range(20):
-        chosen = np.empty(10, np.int32)
-        kernel(source, rows, 1, 1, chosen)
-        hits += int((chosen == 77).sum())
-    assert stats.binomtest(hits, 200, best).pvalue > ALARM
-
-
-@kernels
-def test_a_million_candidates_fourteen_nats_below(kernel):
-    n_low, q = 1_000_000, np.exp(-14.0)
-    scores = np.full(n_low + 1, -14)
-    scores[77] = 0
-    best = {
-        "exponential": 1 / (1 + n_low * q),
-        "permute_and_flip": -np.expm1((n_low + 1) * np.log1p(-q)) / ((n_low + 1) * q),
-    }[kernel.__name__]
-    source, rows = PCG64(6), np.tile(scores, (5, 1))
-    chosen = np.empty((20, 5), np.int32)
+    source, rows = PCG64(nats), np.tile(scores, (5, 1))
+    chosen = np.empty((n_draws // 5, 5), np.int32)
     for out in chosen:
         kernel(source, rows, 1, 1, out)
-    assert stats.binomtest(int((chosen == 77).sum()), chosen.size, best).pvalue > ALARM
+    assert stats.binomtest(int((chosen == 77).sum()), n_draws, best).pvalue > ALARM
     # Those that were chosen instead lie anywhere.
     positions = np.sort(chosen[chosen != 77]) / n_low
     assert stats.kstest(positions, "uniform").pvalue > ALARM

@@ -246,8 +246,7 @@ def test_the_categories_of_the_model_are_known_to_what_continues_it():
         DPBoostRegressor(schema=schema, **QUICK).fit(frame, y, init_model=few)
 
 
-def test_what_does_not_fit_is_refused_before_anything_is_charged(first, monkeypatch, tmp_path):
-    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+def test_what_does_not_fit_is_refused_before_anything_is_charged(first, no_release, tmp_path):
     X, y = table(50)
     broken = tmp_path / "broken.txt"
     broken.write_text("no tree")

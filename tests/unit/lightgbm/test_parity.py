@@ -76,8 +76,7 @@ def resolved(**extra):
         ({"use_missing": False}, r"X.fillna\(0\)"),
     ],
 )
-def test_a_refusal_names_parameter_value_and_another_way(params, instead, monkeypatch):
-    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+def test_a_refusal_names_parameter_value_and_another_way(params, instead, no_release):
     ((name, value),) = params.items()
     with pytest.raises(InvalidParameterError, match=instead) as raised:
         train(params={**PARAMS, **params})

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.losses import GRADIENT_ONE, LogisticLoss, SquaredLoss, logistic_table
+from dpboost.losses import (
+    GRADIENT_ONE,
+    LogisticLoss,
+    OneVsRestLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+    logistic_table,
+)
 from tests.unit.linked import linked
 
 BOUNDS = [
@@ -175,12 +182,15 @@ def test_limits_outside_their_range_are_refused(loss, options):
         words(loss, [0], [0], **options)
 
 
-def test_class_indices_are_checked():
-    assert LogisticLoss().encode_labels([0, 1, 1]).tolist() == [0, 1, 1]
-    assert LogisticLoss().encode_labels(np.array([True, False])).tolist() == [1, 0]
+@pytest.mark.parametrize(
+    "loss", [LogisticLoss(), SoftmaxLoss(n_outputs=2), OneVsRestLoss(n_outputs=2)]
+)
+def test_class_indices_are_checked(loss):
+    assert loss.encode_labels([0, 1, 1]).tolist() == [0, 1, 1]
+    assert loss.encode_labels(np.array([True, False])).tolist() == [1, 0]
     for bad in ([0, 2], [0.5, 1], [-1, 0], [math.nan, 0]):
         with pytest.raises(InvalidParameterError, match="class indices"):
-            LogisticLoss().encode_labels(bad)
+            loss.encode_labels(bad)
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), SquaredLoss.from_label_bounds(-3.7, 12.9)])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import LogisticLoss, OneVsRestLoss
 from tests.unit.linked import linked
 
@@ -28,16 +27,6 @@ def test_each_class_has_the_words_of_two_classes(n_classes, clip):
         np.testing.assert_array_equal(words[k], alone[0])
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_a_row_has_one_word_wherever_it_lies(n_threads):
-    loss = OneVsRestLoss(n_outputs=3)
-    scores, labels, rows = table(3, 20_001)
-    whole = loss.packed_newton(scores, labels, rows, gradient_limit=0.5, n_threads=n_threads)
-    for chosen in (rows[7:], rows[[20_000, 5, 5, 19_999]]):
-        part = loss.packed_newton(scores, labels, chosen, gradient_limit=0.5)
-        np.testing.assert_array_equal(part, whole[:, chosen])
-
-
 def test_starts_are_the_log_odds_of_the_shares():
     loss = OneVsRestLoss(n_outputs=3).starting_at(np.array([0.2, 0.5, -0.1]))
     raw = np.array(loss.start_units) * loss.unit
@@ -46,10 +35,3 @@ def test_starts_are_the_log_odds_of_the_shares():
 
 def test_the_objective_is_lightgbms():
     assert OneVsRestLoss(n_outputs=4).objective == "multiclassova num_class:4 sigmoid:1"
-
-
-def test_class_indices_are_checked():
-    with pytest.raises(InvalidParameterError, match="class indices"):
-        OneVsRestLoss(n_outputs=3).encode_labels([0, 3])
-    with pytest.raises(InvalidParameterError, match="n_outputs"):
-        OneVsRestLoss(n_outputs=1)

@@ -7,24 +7,21 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.losses import SoftmaxLoss, exponential_table
+from dpboost.losses import OneVsRestLoss, SoftmaxLoss, exponential_table
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.privacy.sensitivity.constants import newton_sums
-from dpboost.rows.boosting_queries import SumScale
 from tests.unit.linked import linked
 
 ONE = 65536
 CLASSES = [2, 3, 5, 10]
 
 
-def gradients_and_hessians(loss, scores, labels, clip=1.0, n_threads=1, rows=None):
-    rows = np.arange(len(labels), dtype=np.int32) if rows is None else rows
+def gradients_and_hessians(loss, scores, labels, clip=1.0):
     words = loss.packed_newton(
         np.ascontiguousarray(scores, dtype=np.int64),
         np.asarray(labels, dtype=np.int64),
-        rows,
+        np.arange(len(labels), dtype=np.int32),
         gradient_limit=clip,
-        n_threads=n_threads,
     )
     return words >> 32, words & 0xFFFFFFFF
 
@@ -100,80 +97,11 @@ def test_hessians_stay_in_their_reach_and_touch_it(n_classes):
     assert 0.999 * reach.squares <= (hessians**2).sum(axis=0).max() <= reach.squares
 
 
-def largest_change(loss, scale, neighbors, order):
-    """What one row can do to the released vector, over rows all over the simplex."""
-    random = np.random.default_rng(1)
-    k = loss.n_outputs
-    corner = np.full(k, 1e-7)
-    shares = [np.full(k, 1 / k), *random.dirichlet(np.full(k, 0.3), 40)]
-    for first, second in itertools.permutations(range(min(k, 4)), 2):
-        for part in (0.5, 1 - 1e-6):
-            row = corner.copy()
-            row[first], row[second] = 1 - part, part
-            shares.append(row)
-    others = np.append(1e-7, np.full(k - 1, 1 / (k - 1)))
-    shares.append(others)
-    scores = np.repeat(scores_of(np.array(shares).T), k, axis=1)
-    labels = np.tile(np.arange(k), len(shares))
-    gradients, hessians = gradients_and_hessians(loss, scores, labels, scale.gradient_limit)
-    sums = np.stack([gradients, hessians]).transpose(2, 0, 1).copy()
-    vectors = []
-    for row in sums:
-        leaves = np.zeros((2, k, 2), dtype=np.int64)
-        leaves[:, :, 0] = row
-        value = scale.scaled(leaves)
-        vectors.append(value.reshape(2 * k, 2).astype(float))
-    vectors = np.array(vectors)
-    moved = vectors[:, :, ::-1]
-    if neighbors is Neighbors.ADD_REMOVE:
-        changes = vectors
-    else:
-        pairs = np.array(list(itertools.product(range(len(vectors)), repeat=2)))
-        changes = np.concatenate(
-            [vectors[pairs[:, 0]] - vectors[pairs[:, 1]], vectors[pairs[:, 0]] - moved[pairs[:, 1]]]
-        )
-    return np.linalg.norm(changes.reshape(len(changes), -1), order, axis=1).max()
-
-
-@pytest.mark.audit
-@pytest.mark.parametrize("neighbors", Neighbors)
-@pytest.mark.parametrize("clip", [1.0, 0.5])
-@pytest.mark.parametrize("n_classes", [3, 4, 10])
-def test_one_release_of_all_classes_is_bounded_tightly(n_classes, clip, neighbors):
-    loss = SoftmaxLoss(n_outputs=n_classes)
-    for norm, order in (("l1", 1), ("l2", 2)):
-        scale = SumScale(
-            gradient_limit=clip,
-            gradient_reach=loss.gradient_reach(clip),
-            hessian_reach=loss.hessian_reach,
-            hessian_unit=loss.hessian_unit,
-            # Larger shares make the bound loose at clip 1: the largest gradients have no hessian.
-            hessian_share=0.08,
-            norm=norm,
-        )
-        bound = dict(zip(("l1", "l2"), scale.bounds(neighbors), strict=True))[norm]
-        truth = largest_change(loss, scale, neighbors, order)
-        assert bound.coordinates == 2 * n_classes * neighbors.rows
-        assert truth <= bound.constant
-        assert truth >= 0.95 * bound.constant
-
-
 def test_the_bound_of_a_replaced_row_counts_both_hessian_vectors():
     loss = SoftmaxLoss(n_outputs=4)
     _, l2 = newton_sums(loss.gradient_reach(1.0), loss.hessian_reach, Neighbors.REPLACE)
     squares = 4 * loss.gradient_reach(1.0).squares + 2 * loss.hessian_reach.squares
     assert l2.constant == math.isqrt(squares - 1) + 1
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_a_row_has_one_word_wherever_it_lies(n_threads):
-    loss = SoftmaxLoss(n_outputs=3)
-    scores, labels = table_of_rows(3, n_rows=20_001)
-    whole = gradients_and_hessians(loss, scores, labels, 0.5, n_threads)
-    for rows in (np.arange(7, 20_001), np.array([20_000, 5, 5, 19_999])):
-        part = gradients_and_hessians(loss, scores, labels, 0.5, 1, rows.astype(np.int32))
-        np.testing.assert_array_equal(part[0], whole[0][:, rows])
-        np.testing.assert_array_equal(part[1], whole[1][:, rows])
 
 
 def test_huge_scores_are_no_trouble():
@@ -202,14 +130,8 @@ def test_a_start_gives_the_released_shares():
     assert min(empty.start_units) == round(math.log(1e-4) * 2**20)
 
 
+@pytest.mark.parametrize("kind", [SoftmaxLoss, OneVsRestLoss])
 @pytest.mark.parametrize("n_outputs", [1, 1001, 2.5])
-def test_a_number_of_classes_is_checked(n_outputs):
+def test_a_number_of_classes_is_checked(n_outputs, kind):
     with pytest.raises(InvalidParameterError, match="n_outputs"):
-        SoftmaxLoss(n_outputs=n_outputs)
-
-
-def test_class_indices_are_checked():
-    loss = SoftmaxLoss(n_outputs=3)
-    assert loss.encode_labels([2, 0]).tolist() == [2, 0]
-    with pytest.raises(InvalidParameterError, match="class indices"):
-        loss.encode_labels([0, 3])
+        kind(n_outputs=n_outputs)

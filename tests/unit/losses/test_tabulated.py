@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.losses import CustomLoss, FractionalLabelLoss, LogLinkLoss, RobustLoss, SquaredLoss
+from dpboost.losses import (
+    CustomLoss,
+    FractionalLabelLoss,
+    LogLinkLoss,
+    OneVsRestLoss,
+    RobustLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+)
 from tests.unit.linked import linked
 
 ONE = 65536
@@ -267,29 +275,35 @@ EVERY = {
 }
 
 
-@pytest.mark.parametrize("name", EVERY)
+OF_CLASSES = {"classes": SoftmaxLoss(n_outputs=3), "one by one": OneVsRestLoss(n_outputs=3)}
+
+
+@pytest.mark.parametrize("name", EVERY | OF_CLASSES)
 def test_a_row_has_one_word_wherever_it_lies(name):
-    loss = EVERY[name]
+    loss = (EVERY | OF_CLASSES)[name]
     random = np.random.default_rng(2)
-    labels = loss.encode_labels(random.uniform(-5, 25, 20_001))
-    scores = random.integers(-(2**24), 2**24, (1, 20_001)) + loss.start_units
+    given = random.uniform(-5, 25, 20_001)
+    if name in OF_CLASSES:
+        given = random.integers(0, 3, 20_001)
+    labels = loss.encode_labels(given)
+    scores = random.integers(-(2**24), 2**24, (loss.n_outputs, 20_001))
+    scores += np.reshape(loss.start_units, (-1, 1))
     if name in ("quantile", "regression_l1"):
         scores[0, ::2] = labels[::2] + random.integers(-(2**15), 2**15, 10_001)
 
     def words(positions, n_threads=1):
         return loss.packed_newton(
             scores, labels, positions.astype(np.int32), gradient_limit=0.7, n_threads=n_threads
-        )[0]
+        )
 
     whole = words(np.arange(20_001))
     assert len(np.unique(whole)) > 100
     for n_threads in (2, 5):
         np.testing.assert_array_equal(words(np.arange(20_001), n_threads), whole)
     for positions in (np.arange(7, 20_001), np.array([20_000, 5, 5]), np.array([17])):
-        np.testing.assert_array_equal(words(positions), whole[positions])
-    values = random.uniform(-5, 25, 999)
-    alone = np.array([loss.encode_labels([value])[0] for value in values])
-    np.testing.assert_array_equal(loss.encode_labels(values), alone)
+        np.testing.assert_array_equal(words(positions), whole[:, positions])
+    alone = np.array([loss.encode_labels([value])[0] for value in given[:999]])
+    np.testing.assert_array_equal(labels[:999], alone)
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -59,12 +59,15 @@ LOSSES = {
     ),
     "multiclassova": OneVsRestLoss(n_outputs=3),
     "multiclass": SoftmaxLoss(n_outputs=3),
+    "multiclass of four": SoftmaxLoss(n_outputs=4),
+    "multiclass of ten": SoftmaxLoss(n_outputs=10),
     "regression": LABELS,
 }
 SHARE = 0.05
 # The largest gradients of the others have small hessians, so that the bound of both together is
 # loose by the share of the hessians; that of either part alone is not.
 BOTH_AT_ONCE = {"regression", "regression_l1", "huber", "poisson", "custom", "three quantiles"}
+BOTH_AT_ONCE |= {"multiclass", "multiclass of four", "multiclass of ten"}
 WEIGHTS = np.array([0, 1, 20_000, 65_535, 65_536], dtype=np.int32)
 
 
@@ -72,6 +75,7 @@ def every_row(loss):
     """Scores and labels all over and beyond the ranges of a loss."""
     if loss.n_outputs > 1:
         levels = [-(40 << 20), -(1 << 20), -(1 << 19), 0, 1 << 19, 40 << 20]
+        levels = levels[:: 5 if loss.n_outputs > 4 else 1]
         scores = np.array(list(itertools.product(levels, repeat=loss.n_outputs))).T
         labels = np.arange(loss.n_outputs)
         if isinstance(loss, QuantilesLoss):
@@ -106,7 +110,7 @@ def scale_of(loss, limit, norm):
         gradient_reach=loss.gradient_reach(limit),
         hessian_reach=loss.hessian_reach,
         hessian_unit=loss.hessian_unit,
-        hessian_share=SHARE,
+        hessian_share=0.08 if isinstance(loss, SoftmaxLoss) else SHARE,
         norm=norm,
     )
 
@@ -139,6 +143,7 @@ def test_a_row_moves_the_released_sums_by_the_bound_and_not_more(name, limit, ne
     for norm, order in (("l1", 1), ("l2", 2)):
         scale = scale_of(loss, limit, norm)
         bound = dict(zip(("l1", "l2"), scale.bounds(neighbors), strict=True))[norm]
+        assert bound.coordinates == 2 * loss.n_outputs * neighbors.rows
         released = scale.scaled(vectors.copy())
         truth = largest_change(released, neighbors, order)
         assert truth <= bound.constant

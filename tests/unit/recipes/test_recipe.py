@@ -17,6 +17,7 @@ from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import CONTROLS, PublicFacts, Setting, check_given, given
+from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
 LOSS = SquaredLoss.from_label_bounds(0.0, 1.0)
 
@@ -258,15 +259,17 @@ def test_recipes_follow_controls_of_lightgbm():
         assert not known & ALGORITHMS[name].parameters.names()
 
 
-def test_an_unknown_recipe_is_refused_with_the_names_there_are():
+@pytest.mark.parametrize("recipes", [ALGORITHMS, TREE_ALGORITHMS])
+def test_an_unknown_recipe_is_refused_with_the_names_there_are(recipes):
     for wrong in ("best_", "DPBoost", None, 3, ["seq"]):
         with pytest.raises(InvalidParameterError) as caught:
-            ALGORITHMS.find(wrong, "X")
-        for name in ALGORITHMS.names:
+            recipes.find(wrong, "X")
+        for name in recipes.names:
             assert repr(name) in str(caught.value)
 
 
-def test_a_recipe_of_ones_own_is_found_as_it_is():
-    own = replace(ALGORITHMS.find("dpboost", "X"), name="own")
-    assert ALGORITHMS.find(own, "X") is own
-    assert "own" not in ALGORITHMS.names
+@pytest.mark.parametrize("recipes", [ALGORITHMS, TREE_ALGORITHMS])
+def test_a_recipe_of_ones_own_is_found_as_it_is(recipes):
+    own = replace(recipes.find("best", "X"), name="own")
+    assert recipes.find(own, "X") is own
+    assert "own" not in recipes.names

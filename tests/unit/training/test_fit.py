@@ -34,7 +34,6 @@ from dpboost.growing.boosting_loop import BoostingLoop
 from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.row_attributes import Weighting
@@ -62,15 +61,6 @@ def request(**changes):
         "noise_seed": None,
     }
     return PrivacyRequest.validated("X", **asked | changes)
-
-
-@pytest.fixture
-def no_release(monkeypatch):
-    def release(*arguments, **options):
-        raise AssertionError("released before the input was refused")
-
-    monkeypatch.setattr(Ledger, "release", release)
-    monkeypatch.setattr(Ledger, "row_coins", release)
 
 
 def test_a_request_opens_the_ledger_that_was_asked_for():
@@ -248,11 +238,7 @@ def test_each_condition_is_silenced_by_its_class(condition):
 
 
 @pytest.mark.parametrize("condition", [*CONDITIONS][:-1])
-def test_a_condition_that_is_an_error_ends_the_fit_before_anything_is_drawn(condition, monkeypatch):
-    def drawn(*_, **__):
-        raise AssertionError("something was drawn")
-
-    monkeypatch.setattr(Ledger, "release", drawn)
+def test_a_condition_that_is_an_error_ends_the_fit_before_anything_is_drawn(condition, no_release):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", condition)

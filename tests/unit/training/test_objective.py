@@ -571,9 +571,8 @@ REFUSED_CLASSES = {
 
 
 @pytest.mark.parametrize("case", [*REFUSED, *REFUSED_CLASSES])
-def test_what_cannot_be_done_is_refused_before_anything_is_charged(case, monkeypatch):
+def test_what_cannot_be_done_is_refused_before_anything_is_charged(case, no_release):
     parameters, arguments, message = (REFUSED | REFUSED_CLASSES)[case]
-    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
     X, y, _ = regression("regression")
     kind, labels = DPBoostRegressor, y[:50]
     if case in REFUSED_CLASSES:

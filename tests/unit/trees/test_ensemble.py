@@ -44,12 +44,6 @@ def test_raw_scores_are_the_start_plus_one_leaf_of_each_tree(start):
     assert np.array_equal(raw, start + EXPECTED)
 
 
-def test_threads_change_nothing():
-    rows = np.tile(ROWS, (2000, 1))
-    one = ensemble().predict_raw(read_table(rows))
-    assert np.array_equal(one, ensemble().predict_raw(read_table(rows), n_threads=3))
-
-
 def test_regression_predicts_the_raw_score():
     assert np.array_equal(ensemble().predict(read_table(ROWS)), 0.5 + EXPECTED)
 

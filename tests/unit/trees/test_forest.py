@@ -44,16 +44,6 @@ def scores_of(forest, bins, rows=None, first=None, **options):
     return scores
 
 
-def test_numeric_splits_ask_for_at_most_and_categorical_ones_for_equal():
-    bins = table()
-    forest = Forest()
-    forest.append(stump(0, 2, 10, 20))
-    assert np.array_equal(scores_of(forest, bins), np.where(bins[0] <= 2, 10, 20))
-    forest = Forest()
-    forest.append(stump(1, 2, 10, 20))
-    assert np.array_equal(scores_of(forest, bins), np.where(bins[1] == 2, 10, 20))
-
-
 def test_many_trees_outgrow_the_arrays():
     bins = table()
     forest = Forest()

@@ -10,10 +10,8 @@ from dpboost.trees.gain import SCORE_LIMIT, UNITS_PER_GAIN, GradientGain
 LIMIT = 65536
 
 
-def criterion(hessian=1.0, reg_lambda=0.1, n_threads=1):
-    return GradientGain(
-        hessian=hessian, reg_lambda=reg_lambda, gradient_limit=LIMIT, n_threads=n_threads
-    )
+def criterion(hessian=1.0, reg_lambda=0.1):
+    return GradientGain(hessian=hessian, reg_lambda=reg_lambda, gradient_limit=LIMIT)
 
 
 def histograms(layout, n_nodes, seed):
@@ -60,12 +58,6 @@ def test_scores_are_the_gains_of_both_children(layout, hessian, reg_lambda):
                 )
                 assert abs(scores[node, candidate] - expected) <= 2
             candidate += 1
-
-
-def test_scores_do_not_depend_on_the_number_of_threads(layout):
-    sums, counts = histograms(layout, 40, seed=2)
-    one = criterion().scores(sums, counts, layout)
-    assert np.array_equal(one, criterion(n_threads=3).scores(sums, counts, layout))
 
 
 @pytest.mark.parametrize("hessian", [1.0, 0.25])

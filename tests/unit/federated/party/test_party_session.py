@@ -3,6 +3,8 @@
 import shutil
 import time
 from dataclasses import replace
+from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from dpboost.federated import (
 )
 from dpboost.federated.party import party_session
 from dpboost.federated.party.party_session import PartySession, SessionRecord, folder_of
+from dpboost.federated.party.record_log import RecordLog
 from dpboost.federated.protocol import coordinator_session as coordinator_module
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import session as session_module
@@ -27,8 +30,7 @@ from dpboost.federated.protocol.agreement import AgreedFolds
 from dpboost.federated.protocol.messages import Key
 from dpboost.federated.secagg.secret_shares import elements
 from dpboost.federated.training.session_run import text_of
-from dpboost.privacy.noise_shares import MaskedShare
-from dpboost.privacy.randomness import Entropy
+from dpboost.privacy import noise_shares
 from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.channels import (
     Changing,
@@ -159,49 +161,97 @@ def test_a_party_that_rounds_differently_ends_the_fit_by_name_of_the_step(monkey
     assert caught.value.code == m.DIFFERENT
 
 
-def opened(digests, monkeypatch, keyed_by=None):
-    """Return what the words of three parties add up to where their digests are these."""
-    if keyed_by is not None:
-        # A planted bug: masks that are keyed by something else than the digest of the step.
-        monkeypatch.setattr(party_session, "part_nonce", lambda digest, at: keyed_by)
+#: At the party that differs: what it is another one of, and the step whose sum must not open.
+DIFFERENCES = {
+    "nothing": 1,
+    "query": 1,
+    "sigma": 1,
+    "bound": 1,
+    "command": 1,
+    "roster": 1,
+    "parties of the last sum": 2,
+    "last sum": 2,
+}
+
+
+def first_sum(what, monkeypatch, *, bug=False):
+    """Return what the words of three parties add up to, one of which differs."""
+    if bug:
+        # A planted bug: masks that are keyed by the sums alone, which are the same.
+        monkeypatch.setattr(party_session, "part_nonce", lambda digest, at: b"sums" + bytes([at]))
     monkeypatch.setattr(
         coordinator_module.CoordinatorSession, "_check_digests", lambda *arguments: None
     )
-    agreed = terms()
-    step = session_module.Steps.step
-    own = iter(digests)
-    lock = {}
+    join, step, released = (
+        PartySession.join,
+        session_module.Steps.step,
+        session_module.Steps.released,
+    )
 
-    def other(self, drawn, *, honest, each):
-        digest = step(self, drawn, honest=honest, each=each)
-        lock.setdefault(id(self), next(own, b""))
-        return digest if not lock[id(self)] else lock[id(self)] + digest[len(lock[id(self)]) :]
+    def marked(self):
+        join(self)
+        self._steps.differs = self._index == 1
+        if self._steps.differs and what == "command":
+            self.note("one more")
 
-    monkeypatch.setattr(session_module.Steps, "step", other)
+    def other_step(self, drawn, **more):
+        if getattr(self, "differs", False):
+            drawn = [another(entry, value) for entry, value in drawn]
+        return step(self, drawn, **more)
+
+    def another(entry, value):
+        if what == "query":
+            value = SimpleNamespace(shape=value.shape, query=(value.query, "another"))
+        if what == "sigma":
+            noise = replace(entry.mechanism, epsilon=2 * entry.mechanism.epsilon)
+            entry = replace(entry, mechanism=noise)
+        if what == "bound":
+            bound = replace(entry.bound, constant=2 * entry.bound.constant)
+            entry = replace(entry, bound=bound)
+        return entry, value
+
+    def other_end(self, outcomes, parties):
+        if getattr(self, "differs", False):
+            if what == "parties of the last sum":
+                parties = parties[:-1]
+            if what == "last sum":
+                outcomes = [one + 1 for one in outcomes]
+        released(self, outcomes, parties)
+
+    monkeypatch.setattr(PartySession, "join", marked)
+    monkeypatch.setattr(session_module.Steps, "step", other_step)
+    monkeypatch.setattr(session_module.Steps, "released", other_end)
     seen = []
 
     def look(key, reply):
-        if key == Key(1, "words"):
-            seen.append(read(reply).sums[0])
+        if key == Key(DIFFERENCES[what], "words"):
+            seen.extend(read(reply).sums)
         return reply
 
-    links = {0: lambda hub, index: Changing(hub, index, look)}
+    def hello(key, reply):
+        if what != "roster" or key.kind != "hello":
+            return reply
+        first, second, third = read(reply).hellos
+        return m.encode(m.Roster(hellos=(first, second, replace(third, certificate="another"))))
+
+    links = {
+        0: lambda hub, index: Changing(hub, index, look),
+        1: lambda hub, index: Changing(hub, index, hello),
+    }
+    agreed = terms(hyper=SMALL | {"n_estimators": 2})
     in_thread(run, agreed, parties_of(agreed, GIVEN), links)
-    return seen[0]
+    return np.concatenate([one.ravel() for one in seen]).astype(float)
 
 
-@pytest.mark.parametrize("differs", [False, True])
-def test_parties_at_different_steps_open_nothing(differs, monkeypatch):
-    digests = [b"one", b"one", b"one", b"two" if differs else b"one"]
-    sums = opened(digests, monkeypatch)
-    small = np.abs(sums.astype(float)) < 2**45
-    assert small.all() != differs
-    assert differs != small.any()
+@pytest.mark.parametrize("what", list(DIFFERENCES))
+def test_parties_at_different_steps_open_nothing(what, monkeypatch):
+    small = np.abs(first_sum(what, monkeypatch)) < 2**45
+    assert small.all() if what == "nothing" else not small.any()
 
 
-def test_masks_keyed_by_less_than_the_step_are_seen(monkeypatch):
-    sums = opened([b"one", b"one", b"one", b"two"], monkeypatch, keyed_by=b"the sums alone")
-    assert (np.abs(sums.astype(float)) < 2**45).all()
+@pytest.mark.parametrize("what", list(DIFFERENCES))
+def test_masks_keyed_by_less_than_the_step_are_seen(what, monkeypatch):
+    assert (np.abs(first_sum(what, monkeypatch, bug=True)) < 2**45).all()
 
 
 # -- started again --------------------------------------------------------------------------------
@@ -357,66 +407,159 @@ def test_an_old_roster_is_not_taken_by_a_party_that_has_begun(tmp_path):
 # -- rolled back ----------------------------------------------------------------------------------
 
 
-def noises(tmp_path, monkeypatch, *, keyed=False):
-    """Send the words of a step from a folder that is restored as it was, and return the noise.
+class Copying(Script):
+    """A coordinator of its own sums; what the party has on disk at each step is copied."""
 
-    Digest and mask are the same, so that the difference of the words is that of the noise.
+    def __init__(self, terms, replies, folder, copies):
+        super().__init__(terms, replies)
+        self.folder, self.copies, self.bodies = folder, copies, {}
+
+    def post(self, key, body):
+        if key.kind == "words":
+            self.bodies[key.step] = body
+            if self.copies is not None:
+                shutil.copytree(self.folder, self.copies / f"{key.step} with words")
+        return super().post(key, body)
+
+
+def without_last_record(folder, target):
+    """Copy a folder as it was before its last record: words that were not sent."""
+    shutil.copytree(folder, target)
+    (log,) = target.glob("*/session.log")
+    contents = list(RecordLog(log).read())
+    log.unlink()
+    own = RecordLog(log)
+    for content in contents[:-1]:
+        own.append(content)
+
+
+def sent_after_rollbacks(tmp_path, monkeypatch):
+    """Return the noise of all words that a party has sent, one array for each drawing.
+
+    From a folder of each step, with and without the words of the step in it, the party goes on
+    with another log of sums.
     """
-    if keyed:
-        # A planted bug: noise that follows from a kept key and the step.
-        draw = MaskedShare.draw
+    drawn = []
+    share = noise_shares.share
 
-        def again(self, value, bound, entropy):
-            state = np.random.PCG64(np.random.SeedSequence(7))
-            return draw(self, value, bound, Entropy(state, private=True))
+    def kept(base, value, bound, honest, entropy):
+        found = share(base, value, bound, honest, entropy)
+        drawn.append((found - value).ravel())
+        return found
 
-        monkeypatch.setattr(MaskedShare, "draw", again)
+    monkeypatch.setattr(noise_shares, "share", kept)
     agreed = terms(epsilon=0.5)
-    folder = tmp_path / "1"
-    sent = []
 
-    class Kept(LocalLink):
-        def post(self, key, body):
-            if key == Key(1, "words"):
-                sent.append(read(body))
-                raise PartyLostError("the folder is restored now")
-            reply = super().post(key, body)
-            if key.kind == "hello" and not sent:
-                replies.append(reply)
-            return reply
+    def sent(folder, replies, copies=None):
+        link = Copying(agreed, script(replies), folder, copies)
+        found = in_thread(Party(0, *GIVEN[0], agreement=agreed, folder=folder).run, link)
+        assert not isinstance(found, Exception), found
+        return link.bodies
 
-    replies = []
-    with pytest.raises(PartyLostError):
-        run(agreed, parties_of(agreed, GIVEN, folder=tmp_path), {1: Kept})
-    # As it was before the words: the secrets, the hello, and the roster.
-    record = SessionRecord(folder_of(folder, agreed.digest))
-    shutil.copytree(folder, tmp_path / "copy")
-    log = folder_of(folder, agreed.digest) / "session.log"
-    old = SessionRecord(folder_of(tmp_path / "older", agreed.digest))
-    old._write(record._first)
-    old.send(Key(0, "hello"), *record.sent[Key(0, "hello")])
-    old.replied(Key(0, "hello"), replies[0])
-    assert log.exists()
-    party = Party(1, *GIVEN[1], agreement=agreed, folder=tmp_path / "older")
-    with pytest.raises(PartyLostError):
-        party.run(Kept(Hub(), 1))
-    first, second = sent
-    assert first.digest == second.digest
-    return [
-        (one.view(np.int64) - other.view(np.int64))
-        for one, other in zip(first.words, second.words, strict=True)
-    ]
+    first = sent(tmp_path / "own", "zeros", tmp_path / "copies")
+    assert len(first) >= 5
+    for step in first:
+        with_words = tmp_path / "copies" / f"{step} with words"
+        without_last_record(with_words, tmp_path / f"{step} without")
+        assert sent(with_words, "small")[step] == first[step]
+        sent(tmp_path / f"{step} without", "small")
+    return drawn
+
+
+def shared_noise(drawn):
+    """Return whether two drawings are alike in more than half of the entries that both have."""
+    return any(
+        (one[: len(other)] == other[: len(one)]).mean() > 0.5
+        for one, other in combinations(drawn, 2)
+        if min(len(one), len(other)) >= 3
+    )
 
 
 def test_words_of_a_folder_that_was_restored_have_noise_of_their_own(tmp_path, monkeypatch):
-    differences = np.concatenate([one.ravel() for one in noises(tmp_path, monkeypatch)])
-    assert differences.any()
-    assert (np.abs(differences) < 2**45).all()
+    assert not shared_noise(sent_after_rollbacks(tmp_path, monkeypatch))
 
 
-def test_noise_from_a_kept_key_is_found(tmp_path, monkeypatch):
-    differences = np.concatenate([one.ravel() for one in noises(tmp_path, monkeypatch, keyed=True)])
-    assert not differences.any()
+@pytest.mark.parametrize("keyed_by", ["the step", "the number of draws"])
+def test_noise_from_a_kept_key_is_found(tmp_path, monkeypatch, keyed_by):
+    # A planted bug: noise that follows from a kept key, which a restored folder gives again.
+    sampler = noise_shares.shares.polya
+    at = {"step": 0}
+    exchange = PartySession._send_words
+
+    def stepping(self, digest, *rest):
+        at["step"] = self._step
+        return exchange(self, digest, *rest)
+
+    monkeypatch.setattr(PartySession, "_send_words", stepping)
+
+    def keyed(bits, *rest):
+        seed = at["step"] if keyed_by == "the step" else 7
+        return sampler(np.random.PCG64(np.random.SeedSequence(seed)), *rest)
+
+    class Keyed:
+        polya = staticmethod(keyed)
+
+    monkeypatch.setattr(noise_shares, "shares", Keyed)
+    assert shared_noise(sent_after_rollbacks(tmp_path, monkeypatch))
+
+
+def signed_by_party_0(tmp_path, monkeypatch, between=lambda: None):
+    """Return the sets that party 0 signs: it is killed, and then told of another set of parties."""
+    agreed = terms(SIZE, dropouts=1)
+    signed = []
+    endorsed = PartySession._endorsed
+
+    def look(self, digest, present):
+        if (self._index, self._step) == (0, 1):
+            signed.append(present)
+        return endorsed(self, digest, present)
+
+    monkeypatch.setattr(PartySession, "_endorsed", look)
+
+    class Killed(LocalLink):
+        def post(self, key, body):
+            reply = super().post(key, body)
+            if key == Key(1, "endorsed"):
+                raise PartyLostError("killed when it has signed")
+            return reply
+
+    def party():
+        return Party(0, *FIVE[0], agreement=agreed, folder=tmp_path)
+
+    in_thread(lambda: run(agreed, [party(), *parties_of(agreed, FIVE)[1:]], {0: Killed}, timeout=1))
+    between()
+
+    class Again:
+        def post(self, key, body):
+            if key == Key(1, "words"):
+                return m.encode(m.Present(parties=(0, 1, 2, 3)))
+            raise PartyLostError("nobody goes on")
+
+        def fail(self):
+            pass
+
+    assert isinstance(in_thread(party().run, Again()), PartyLostError)
+    return signed
+
+
+def test_a_step_has_no_second_attempt(tmp_path, monkeypatch):
+    assert signed_by_party_0(tmp_path, monkeypatch) == [(0, 1, 2, 3, 4)]
+
+
+def test_a_party_that_signs_a_second_set_is_seen(tmp_path, monkeypatch):
+    init = SessionRecord.__init__
+
+    def forgetting(self, folder=None):
+        # A planted bug: a party that is started again asks anew who is present, and signs that.
+        init(self, folder)
+        self.replies = {key: own for key, own in self.replies.items() if key.kind != "words"}
+        self.sent = {key: own for key, own in self.sent.items() if key.kind != "endorsed"}
+
+    def plant():
+        monkeypatch.setattr(SessionRecord, "__init__", forgetting)
+
+    signed = signed_by_party_0(tmp_path, monkeypatch, plant)
+    assert signed == [(0, 1, 2, 3, 4), (0, 1, 2, 3)]
 
 
 def test_words_that_are_on_disk_are_the_only_ones_that_are_sent(tmp_path):

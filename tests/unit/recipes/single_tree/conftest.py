@@ -44,3 +44,15 @@ def fit():
             return DPTreeClassifier(schema=schema, **settings).fit(X, y)
 
     return build
+
+
+@pytest.fixture
+def same_partition():
+    """Tell whether two trees put the same rows of a table together."""
+
+    def tell(first, second, X, X_of_second=None):
+        one = first.apply(X).tolist()
+        other = second.apply(X if X_of_second is None else X_of_second).tolist()
+        return len(set(zip(one, other, strict=True))) == len(set(one)) == len(set(other))
+
+    return tell
