@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,19 +112,6 @@ def predicted_rows(
         predictions=np.clip(np.nan_to_num(predictions, nan=middle), low, high),
         groups=groups,
     )
-
-
-Rows = TypeVar("Rows", ScoredRows, PredictedRows)
-
-
-def joined(parts: Sequence[Rows]) -> Rows:
-    """Return the rows of all parts, one part after the other."""
-    # The last axis of each field is that of rows.
-    whole = {
-        each.name: np.concatenate([getattr(part, each.name) for part in parts], axis=-1)
-        for each in fields(parts[0])
-    }
-    return type(parts[0])(**whole)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import RefusedError
 from dpboost.evaluating.class_figures import CLASS_METRICS
 from dpboost.evaluating.evaluate import quantile_level
-from dpboost.evaluating.evaluated_rows import Groups, joined, predicted_rows, scored_rows
+from dpboost.evaluating.evaluated_rows import Groups, predicted_rows, scored_rows
 from dpboost.evaluating.gate import Gate
 from dpboost.evaluating.number_figures import NUMBER_METRICS
 from dpboost.evaluating.released_figures import of_classes, of_numbers
@@ -151,31 +151,39 @@ class _OfClasses:
         return found
 
 
-def _joined(parts: Sequence[Any]) -> tuple[Any, Groups]:
-    """Return the rows of all folds, and the groups that the folds are."""
-    sizes = [len(each.labels) for each in parts]
+def _groups(sizes: Sequence[int]) -> Groups:
+    """Return the folds as groups."""
     codes = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
-    return joined(parts), Groups(names=tuple(range(len(sizes))), codes=codes, others=False)
+    return Groups(names=tuple(range(len(sizes))), codes=codes, others=False)
 
 
 def _scored(
     models: Sequence[Any], rows: Sequence[tuple[Any, NDArray[Any]]], classes: Sequence[Any]
 ) -> tuple[ScoredRows, Groups]:
-    """Score the rows of each fold by its own model."""
     parts = []
     for fold, (model, (X, y)) in enumerate(zip(models, rows, strict=True)):
         own = np.full(len(y), fold, dtype=np.int64)
         found, known = scored_rows(_OfClasses(model, classes), X, y, len(y), own)
         parts.append(found.take(np.flatnonzero(known)))
-    return _joined(parts)
+    joined = ScoredRows(
+        scores=np.concatenate([each.scores for each in parts], axis=1),
+        labels=np.concatenate([each.labels for each in parts]),
+        groups=np.concatenate([each.groups for each in parts]),
+        hits=np.concatenate([each.hits for each in parts]),
+    )
+    return joined, _groups([len(each.labels) for each in parts])
 
 
 def _predicted(
     models: Sequence[Any], rows: Sequence[tuple[Any, NDArray[Any]]]
 ) -> tuple[PredictedRows, Groups]:
-    """Predict the rows of each fold by its own model."""
     parts = []
     for fold, (model, (X, y)) in enumerate(zip(models, rows, strict=True)):
         own = np.full(len(y), fold, dtype=np.int64)
         parts.append(predicted_rows(model, X, y, len(y), own))
-    return _joined(parts)
+    joined = PredictedRows(
+        labels=np.concatenate([each.labels for each in parts]),
+        predictions=np.concatenate([each.predictions for each in parts]),
+        groups=np.concatenate([each.groups for each in parts]),
+    )
+    return joined, _groups([len(each.labels) for each in parts])

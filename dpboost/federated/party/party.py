@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dpboost._utils.version import __version__, build_hash
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.table import ColumnFacts, Table, read_table
 from dpboost.data.users import earliest_rows, read_users, take_rows
-from dpboost.evaluating.evaluated_rows import joined, predicted_rows, scored_rows
+from dpboost.evaluating.evaluated_rows import predicted_rows, scored_rows
 from dpboost.evaluating.saved_model import SavedClassifier, SavedRegressor
 from dpboost.federated.party.party_session import PartySession, SessionRecord, folder_of
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION, AgreedEvaluation
@@ -269,11 +270,19 @@ class OwnRows:
             parts = [np.flatnonzero(groups == fold) for fold in range(len(agreed.models))]
         # A warning about an odd cell would tell that there is one.
         with np.errstate(all="ignore"):
-            found: list[Any] = [
+            found = [
                 _judged(model, X[own], labels[own], groups[own])
                 for model, own in zip(agreed.models, parts, strict=True)
             ]
-        whole: ScoredRows | PredictedRows = joined(found)
+        kind: type[Any] = PredictedRows
+        if isinstance(agreed.model, SavedClassifier):
+            kind = ScoredRows
+        # The last axis of each part is that of rows.
+        joined = {
+            part.name: np.concatenate([getattr(each, part.name) for each in found], axis=-1)
+            for part in fields(kind)
+        }
+        whole: ScoredRows | PredictedRows = kind(**joined)
         return whole
 
     def _taken(self, chosen: NDArray[np.intp], agreement: Agreement) -> Table:
