@@ -35,15 +35,11 @@ READ_ONCE = (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Batch:
-    """Some rows: a table of a supported kind, with its labels and weights.
+    """Some rows: a table of a supported kind, with its labels and weights."""
 
-    Parameters
-    ----------
-    X : array or DataFrame of shape (n, n_features)
-    label, weight : ndarray of shape (n,) or None
-    """
-
+    #: Array or DataFrame of shape (n, n_features).
     X: Any
+    #: Ndarray of shape (n,) or None.
     label: NDArray[Any] | None = None
     weight: NDArray[Any] | None = None
 

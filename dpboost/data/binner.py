@@ -42,18 +42,6 @@ class Binner:
     float32(1e-35) in size count as zero, as in LightGBM. Every feature has the missing bin, and
     every split a side for it, whether or not a value is missing.
 
-    Parameters
-    ----------
-    features : sequence of AffineBins, EdgeBins or CategoryBins
-        The map of each feature, from public or released numbers.
-    feature_names : sequence of str
-        As LightGBM writes them.
-    labels : dict of int to sequence, optional
-        Categories of the columns that are text or categorical in a DataFrame: the code of a
-        cell is its position in this list.
-    zero_as_missing : bool, default=False
-        Whether zeros of numeric features are missing, stored or not, as in LightGBM.
-
     Attributes
     ----------
     n_features : int
@@ -79,9 +67,14 @@ class Binner:
     array([2., 4.])
     """
 
+    #: The map of each feature, from public or released numbers.
     features: tuple[FeatureBins, ...]
+    #: As LightGBM writes them.
     feature_names: tuple[str, ...]
+    #: Categories of the columns that are text or categorical in a DataFrame: the code of a cell is
+    #: its position in this list.
     labels: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    #: Whether zeros of numeric features are missing, stored or not, as in LightGBM.
     zero_as_missing: bool = False
     n_bins: NDArray[np.int32] = field(init=False, compare=False)
     is_categorical: NDArray[np.uint8] = field(init=False, compare=False)

@@ -19,22 +19,16 @@ from dpboost.schema.declared_types import label_column, typed
 
 @dataclass(frozen=True, kw_only=True)
 class Interface:
-    """Names of arguments in messages.
+    """Names of arguments in messages."""
 
-    Parameters
-    ----------
-    table, target, template, assume : str
-        The table; where its target is named; what writes a dictionary to be filled in; what takes
-        types as the cells show them.
-    all_text : bool
-        Whether the cells of a table are text, whatever they hold, so that only a declaration says
-        their type.
-    """
-
+    #: The table; where its target is named; what writes a dictionary to be filled in; what takes
+    #: types as the cells show them.
     table: str
     target: str
     template: str
     assume: str
+    #: Whether the cells of a table are text, whatever they hold, so that only a declaration says
+    #: their type.
     all_text: bool
 
 
@@ -82,27 +76,20 @@ class DeclaredRows(NamedTuple):
 class Declaration:
     """Public declarations of a table, and the roles of its columns.
 
-    Parameters
-    ----------
-    schema : Schema
-        Ranges and values.
-    dictionary : DataDictionary or None
-        Types and roles as well.
-    target, user : str or None
-        Columns of labels and of users.
-    interface : Interface
-        Whose words messages have.
-
     Privacy
     -------
     Public. What it makes of a table depends on no cell, but where types are assumed: then one row
     can change a type, and the guarantee is one between tables with the same column types.
     """
 
+    #: Ranges and values.
     schema: Schema
+    #: Types and roles as well.
     dictionary: DataDictionary | None = None
+    #: Columns of labels and of users.
     target: str | None = None
     user: str | None = None
+    #: Whose words messages have.
     interface: Interface = PYTHON
 
     @classmethod

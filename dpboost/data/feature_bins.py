@@ -45,21 +45,15 @@ class AffineBins:
 
     ``cell = trunc(clamp((x - lower) * (n_cells / (upper - lower)), 0, n_cells - 1))`` in
     doubles, so that values outside the bounds fall in the first or last cell.
-
-    Parameters
-    ----------
-    lower, upper : float
-        Finite, ``lower <= upper``. Equal bounds make one cell.
-    n_cells : int
-        Number of cells, 1 to 65536.
-    table : bytes or sequence of int, optional
-        Bin of every cell: starts at 0 and goes up by 0 or 1 from cell to cell, to at most
-        254. By default each cell is a bin, and there may be 255.
     """
 
+    #: Finite, ``lower <= upper``. Equal bounds make one cell.
     lower: float
     upper: float
+    #: Number of cells, 1 to 65536.
     n_cells: int
+    #: Bin of every cell: starts at 0 and goes up by 0 or 1 from cell to cell, to at most 254. By
+    #: default each cell is a bin, and there may be 255.
     table: bytes | None = None
 
     def __post_init__(self) -> None:
@@ -130,14 +124,9 @@ def _sinh_grid(n_bins: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class EdgeBins:
-    """Bins between sorted borders: the bin of x is the number of borders below x.
+    """Bins between sorted borders: the bin of x is the number of borders below x."""
 
-    Parameters
-    ----------
-    edges : sequence of float
-        Finite, strictly increasing, at most 254; none makes one bin.
-    """
-
+    #: Finite, strictly increasing, at most 254; none makes one bin.
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -182,13 +171,9 @@ class CategoryBins:
     """A bin for every listed integer; anything else shares the missing bin.
 
     Values are truncated towards zero first, as LightGBM does.
-
-    Parameters
-    ----------
-    codes : sequence of int
-        Distinct integers in [0, 65535], 1 to 255 of them; bin b holds ``codes[b]``.
     """
 
+    #: Distinct integers in [0, 65535], 1 to 255 of them; bin b holds ``codes[b]``.
     codes: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -280,21 +265,14 @@ def cells_together(bins: AffineBins, together: int) -> AffineBins:
 
 @dataclass(frozen=True, kw_only=True)
 class Zoom:
-    """Some cells of a feature, each divided into finer ones.
+    """Some cells of a feature, each divided into finer ones."""
 
-    Parameters
-    ----------
-    bins : AffineBins
-        The cells between public bounds.
-    first, last : int
-        The cells that are cut.
-    parts : int
-        Finer cells in each, 2 or more.
-    """
-
+    #: The cells between public bounds.
     bins: AffineBins
+    #: The cells that are cut.
     first: int
     last: int
+    #: Finer cells in each, 2 or more.
     parts: int
 
     @property

@@ -94,25 +94,20 @@ class RowIndex:
 class StoredColumns:
     """The stored cells of a sparse table, and the value of all others.
 
-    Parameters
-    ----------
-    column_start : ndarray of shape (n_features + 1,), intp
-        Cells of feature ``f`` are ``column_start[f]:column_start[f + 1]``.
-    rows : ndarray of shape (n_stored,), int32
-        Each row at most once in a column.
-    values : ndarray of shape (n_stored,), float32 or float64
-    fill : ndarray of shape (n_features,), float64
-        Value of the cells that a column does not store.
-
     Privacy
     -------
     Private, their number included.
     """
 
     n_rows: int
+    #: Of shape (n_features + 1,). Cells of feature ``f`` are
+    #: ``column_start[f]:column_start[f + 1]``.
     column_start: NDArray[np.intp]
+    #: Of shape (n_stored,). Each row at most once in a column.
     rows: NDArray[np.int32]
+    #: Ndarray of shape (n_stored,), float32 or float64.
     values: NDArray[Any]
+    #: Of shape (n_features,). Value of the cells that a column does not store.
     fill: NDArray[np.float64]
 
     @classmethod

@@ -43,29 +43,20 @@ LARGEST_ZERO = float(np.float32(1e-35))
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnFacts:
-    """Names and kinds of columns, public by assumption; equal for all parties.
-
-    Parameters
-    ----------
-    categorical : frozenset of int
-        Positions of the columns that are read by position in a list of categories. The lists are
-        not here: what a table lists undeclared is part of its rows.
-    ordered : frozenset of int
-        Those of them whose pandas type is ordered and whose categories are not declared: LightGBM
-        compares their codes as numbers.
-    integer : frozenset of int
-        Positions of the columns of integer or boolean type. Lists have no type.
-    boolean : frozenset of int
-        Those of them of boolean type.
-    zero_as_missing : bool
-        Whether zeros in columns of numbers are missing.
-    """
+    """Names and kinds of columns, public by assumption; equal for all parties."""
 
     feature_names: tuple[str, ...]
+    #: Positions of the columns that are read by position in a list of categories. The lists are not
+    #: here: what a table lists undeclared is part of its rows.
     categorical: frozenset[int] = frozenset()
+    #: Those of them whose pandas type is ordered and whose categories are not declared: LightGBM
+    #: compares their codes as numbers.
     ordered: frozenset[int] = frozenset()
+    #: Positions of the columns of integer or boolean type. Lists have no type.
     integer: frozenset[int] = frozenset()
+    #: Those of them of boolean type.
     boolean: frozenset[int] = frozenset()
+    #: Whether zeros in columns of numbers are missing.
     zero_as_missing: bool = False
 
     @property

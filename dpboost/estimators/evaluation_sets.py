@@ -49,23 +49,17 @@ class SkippedRowsWarning(PrivacyWarning):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicSet:
-    """Public rows on which each round is evaluated.
+    """Public rows on which each round is evaluated."""
 
-    Parameters
-    ----------
-    name : str
-        What callbacks and results call it.
-    X : table of shape (n_rows, n_features)
-    y : array-like of shape (n_rows,)
-    weight : array-like of shape (n_rows,), optional
-    init_score : array-like of shape (n_rows,) or (n_rows, n_outputs), optional
-        Added to the raw scores.
-    """
-
+    #: What callbacks and results call it.
     name: str
+    #: Table of shape (n_rows, n_features).
     X: Any
+    #: Array-like of shape (n_rows,).
     y: Any
+    #: Array-like of shape (n_rows,).
     weight: Any = None
+    #: Array-like of shape (n_rows,) or (n_rows, n_outputs). Added to the raw scores.
     init_score: Any = None
 
     def table(self, schema: Any, *, zero_as_missing: bool) -> Table:
@@ -220,26 +214,6 @@ class Metrics:
 class Evaluator:
     """Run callbacks around each round, with metrics of public rows.
 
-    Parameters
-    ----------
-    task : {"regression", "classification"}
-    sets : sequence of PublicSet
-        Taken as public.
-    skipped : str, optional
-        Name of the training rows, where they are among the evaluation sets: not evaluated.
-    metrics : sequence of str
-        LightGBM's names; empty for the default of the objective.
-    and_default : bool
-        Whether the default of the objective is computed beside them.
-    functions : sequence of callable
-        Metrics of the user, as ``feval`` of ``lightgbm.train``.
-    callbacks : sequence of callable
-        LightGBM's callbacks, or functions of a ``CallbackEnv``.
-    parameters : dict
-        What callbacks see as ``env.params``.
-    metric_parameters : dict
-        Parameters that metrics read.
-
     Privacy
     -------
     Sees released trees and rows declared public, hence whatever a callback decides is
@@ -247,14 +221,23 @@ class Evaluator:
     """
 
     owner: str
+    #: One of "regression", "classification".
     task: str
+    #: Taken as public.
     sets: Sequence[PublicSet]
+    #: Name of the training rows, where they are among the evaluation sets: not evaluated.
     skipped: str | None = None
+    #: LightGBM's names; empty for the default of the objective.
     metrics: Sequence[str] = ()
+    #: Whether the default of the objective is computed beside them.
     and_default: bool = False
+    #: Metrics of the user, as ``feval`` of ``lightgbm.train``.
     functions: Sequence[Callable[..., Any]] = ()
+    #: LightGBM's callbacks, or functions of a ``CallbackEnv``.
     callbacks: Sequence[Callable[[CallbackEnv], Any]] = ()
+    #: What callbacks see as ``env.params``.
     parameters: dict[str, Any] = field(default_factory=dict)
+    #: Parameters that metrics read.
     metric_parameters: dict[str, Any] = field(default_factory=dict)
     zero_as_missing: bool = False
     best_iteration: int = 0

@@ -34,37 +34,25 @@ class Feval:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitOptions:
-    """Arguments of ``fit`` other than its rows.
+    """Arguments of ``fit`` other than its rows."""
 
-    Parameters
-    ----------
-    evaluation : list of (X, y), optional
-        Rows that anyone may see, with a mark instead of the training rows.
-    eval_names, eval_sample_weight, eval_class_weight, eval_init_score : list, optional
-        One for each of them.
-    eval_metric : str, callable or list of them, optional
-        LightGBM's names, or ``f(y_true, y_pred[, weight])``.
-    feature_name : list of str or "auto"
-    categorical_feature : list of str or int, or "auto"
-    init_model : estimator, Booster, str, path or None
-        A released model to continue.
-    claim : Claim, optional
-        What the fit takes of a budget.
-    conformal : float, optional
-        Part of the rows that intervals or sets of predictions are to cover.
-    """
-
+    #: Rows that anyone may see, with a mark instead of the training rows.
     evaluation: Sequence[tuple[Any, Any]] = ()
+    #: One for each of them.
     eval_names: Any = None
     eval_sample_weight: Any = None
     eval_class_weight: Any = None
     eval_init_score: Any = None
+    #: LightGBM's names, or ``f(y_true, y_pred[, weight])``.
     eval_metric: Any = None
     feature_name: Any = "auto"
     categorical_feature: Any = "auto"
     callbacks: Any = None
+    #: A released model to continue.
     init_model: Any = None
+    #: What the fit takes of a budget.
     claim: Claim | None = None
+    #: Part of the rows that intervals or sets of predictions are to cover.
     conformal: float | None = None
 
     def reading(self, fit: Mapping[str, Any]) -> Reading:

@@ -62,32 +62,22 @@ OBJECTIVE_PARAMETERS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Asked:
-    """The request of a fit; public, and checked before any row is read.
+    """The request of a fit; public, and checked before any row is read."""
 
-    Parameters
-    ----------
-    owner : str
-        Name of the estimator in messages.
-    parameters : mapping
-        By their meaning.
-    fit : mapping
-        What LightGBM's ``fit`` would read, by its canonical names.
-    given : mapping
-        Parameters of the recipe that the user has set.
-    stopping : int, optional
-        Rounds without an improvement after which rows held out end training.
-    continues : bool
-        Whether a released model is continued.
-    """
-
+    #: Name of the estimator in messages.
     owner: str
+    #: By their meaning.
     parameters: Mapping[str, Any]
+    #: What LightGBM's ``fit`` would read, by its canonical names.
     fit: Mapping[str, Any]
     recipe: Recipe
+    #: Parameters of the recipe that the user has set.
     given: Given
     privacy: PrivacyRequest
     reading: Reading
+    #: Rounds without an improvement after which rows held out end training.
     stopping: int | None = None
+    #: Whether a released model is continued.
     continues: bool = False
 
     def learned(self, task: str, *, weighted: bool) -> tuple[Objective, Weights]:

@@ -26,32 +26,21 @@ from dpboost.lightgbm.booster import Booster
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judge:
-    """Settings for the evaluation of public rows by a Booster.
+    """Settings for the evaluation of public rows by a Booster."""
 
-    Parameters
-    ----------
-    objective : str
-        As in the model text.
-    metrics : sequence of str
-        LightGBM's names; empty for the default of the objective.
-    parameters : dict
-        Constants that metrics read.
-    raw : callable
-        ``raw(dataset, num_iteration=None)``: raw scores of its rows.
-    labels : callable
-        ``labels(dataset)``: its labels as metrics read them.
-    trained_on : weakref of Dataset
-        The private rows; they are not kept alive.
-    n_outputs : int, default=1
-        Raw scores of a row.
-    """
-
+    #: As in the model text.
     objective: str
+    #: LightGBM's names; empty for the default of the objective.
     metrics: Sequence[str]
+    #: Constants that metrics read.
     parameters: dict[str, Any]
+    #: ``raw(dataset, num_iteration=None)``: raw scores of its rows.
     raw: Callable[..., NDArray[np.float64]]
+    #: ``labels(dataset)``: its labels as metrics read them.
     labels: Callable[[lightgbm.Dataset], Any]
+    #: The private rows; they are not kept alive.
     trained_on: weakref.ReferenceType[lightgbm.Dataset]
+    #: Raw scores of a row.
     n_outputs: int = 1
 
     def check(self, data: Any) -> None:

@@ -24,30 +24,21 @@ from dpboost.trees.exported_tree import ReleasedTree
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedModel:
-    """The public result of a fit.
-
-    Parameters
-    ----------
-    completed : CompletedSchema
-        The completed schema and where it comes from.
-    report : PrivacyReport
-        Every release and its charge.
-    tree : ReleasedTree or None
-        The tree for people, where it is a single one.
-    calibration : Calibration, optional
-        What makes intervals and sets of predictions, where rows were held out for it.
-    best_iteration : int, default=0
-        The round up to which trees are kept, where rows that were held out have chosen it; 0 for
-        all.
-    """
+    """The public result of a fit."""
 
     ensemble: Ensemble
     recipe: Recipe
     hyperparameters: Parameters
+    #: The completed schema and where it comes from.
     completed: CompletedSchema
+    #: Every release and its charge.
     report: PrivacyReport
+    #: The tree for people, where it is a single one.
     tree: ReleasedTree | None = None
+    #: What makes intervals and sets of predictions, where rows were held out for it.
     calibration: Calibration | None = None
+    #: The round up to which trees are kept, where rows that were held out have chosen it; 0 for
+    #: all.
     best_iteration: int = 0
 
 

@@ -24,25 +24,18 @@ from dpboost.training.privacy_params import PrivacyRequest
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GivenRows:
-    """Rows as given by the user; private, and not read yet.
+    """Rows as given by the user; private, and not read yet."""
 
-    Parameters
-    ----------
-    X : table of shape (n_rows, n_features), or batches of one
-    y : array-like of shape (n_rows,)
-    sample_weight, init_score : array-like, optional
-        Weights, and where scores begin.
-    user_ids : array-like of shape (n_rows,), optional
-        User of each row.
-    example : table, optional
-        With the same columns: ``X`` itself, or its first batch once batches are opened.
-    """
-
+    #: Table of shape (n_rows, n_features), or batches of one.
     X: Any
+    #: Array-like of shape (n_rows,).
     y: Any
+    #: Weights, and where scores begin.
     sample_weight: Any = None
     init_score: Any = None
+    #: Array-like of shape (n_rows,). User of each row.
     user_ids: Any = None
+    #: With the same columns: ``X`` itself, or its first batch once batches are opened.
     example: Any = None
 
     @property
@@ -53,25 +46,17 @@ class GivenRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
-    """Settings to read the table; public.
+    """Settings to read the table; public."""
 
-    Parameters
-    ----------
-    feature_names : tuple of str, optional
-        Instead of the table's own.
-    categorical : tuple of str or int
-        Columns of numbers that hold categories.
-    may_be_empty : bool
-        Whether the rows were assigned by secret random assignment, so that there may be none.
-    lists_assumed : bool
-        Whether the lists of categories that column types bring along are public by assumption:
-        they then have to be the same in all batches and partitions.
-    """
-
+    #: Instead of the table's own.
     feature_names: tuple[str, ...] | None = None
+    #: Columns of numbers that hold categories.
     categorical: tuple[str | int, ...] = ()
     zero_as_missing: bool = False
+    #: Whether the rows were assigned by secret random assignment, so that there may be none.
     may_be_empty: bool = False
+    #: Whether the lists of categories that column types bring along are public by assumption: they
+    #: then have to be the same in all batches and partitions.
     lists_assumed: bool = False
 
 

@@ -81,14 +81,9 @@ class SeenRange(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyCount:
-    """A released number of rows.
+    """A released number of rows."""
 
-    Parameters
-    ----------
-    rows : float
-        At least 1.
-    """
-
+    #: At least 1.
     rows: float
     noise_stddev: float
 
@@ -202,19 +197,14 @@ def _n_cells(ledger: Ledger, budget: PrivacyCost, count: NoisyCount) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Counts:
-    """A released histogram, in rows.
+    """A released histogram, in rows."""
 
-    Parameters
-    ----------
-    edges : ndarray of shape (n_cells + 1,)
-    released : ndarray of shape (n_cells,)
-    threshold : float
-        What noise alone reaches in hardly any cell.
-    """
-
+    #: Of shape (n_cells + 1,).
     edges: NDArray[np.float64]
+    #: Of shape (n_cells,).
     released: NDArray[np.float64]
     noise_stddev: float
+    #: What noise alone reaches in hardly any cell.
     threshold: float
 
     @classmethod
@@ -321,20 +311,13 @@ class _Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelRange:
-    """Released estimates of the label range; public.
+    """Released estimates of the label range; public."""
 
-    Parameters
-    ----------
-    bounds : (float, float)
-        To which labels are clipped.
-    spread : float or None
-        Distance of their 1 and 99 % points; None if the bounds are as before.
-    looked : bool
-        Whether labels were counted.
-    """
-
+    #: To which labels are clipped.
     bounds: tuple[float, float]
+    #: Distance of their 1 and 99 % points; None if the bounds are as before.
     spread: float | None = None
+    #: Whether labels were counted.
     looked: bool = False
 
 

@@ -144,20 +144,14 @@ def rows_that_stop(request: FitRequest, ledger: Ledger) -> AsideRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckedRows:
-    """Checked rows of this process; private.
+    """Checked rows of this process; private."""
 
-    Parameters
-    ----------
-    X : table of shape (n_rows, n_features)
-        As it was given.
-    labels : ndarray of shape (n_rows,)
-    users : ndarray of shape (n_rows,), int64, or None
-        If users are protected.
-    """
-
+    #: Table of shape (n_rows, n_features). As it was given.
     X: Any
+    #: Of shape (n_rows,).
     labels: NDArray[Any]
     extras: RowExtras
+    #: Ndarray of shape (n_rows,), int64, or None. If users are protected.
     users: NDArray[np.int64] | None = None
 
     def take(self, rows: NDArray[np.intp]) -> CheckedRows:

@@ -209,30 +209,20 @@ SURE = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class SeenRows:
-    """Releases about the rows before the first tree; public.
+    """Releases about the rows before the first tree; public."""
 
-    Parameters
-    ----------
-    n_rows : float
-        Rows that take part, or the sum of their weights, at least 1.
-    sizes : tuple of float
-        The same for each class, noisy; empty if it was not released.
-    noise_stddevs : tuple of float
-        Standard deviation of the noise of each size.
-    others : float
-        Rows whose label is of no class; 0 where there are no classes.
-    weight : float
-        What ``n_rows`` counts in: the largest weight of a row, 1 where it counts rows.
-    mean : float or None
-        Of scaled labels, as it was released; None of classes, and where it was not released.
-    """
-
+    #: Rows that take part, or the sum of their weights, at least 1.
     n_rows: float
+    #: The same for each class, noisy; empty if it was not released.
     sizes: tuple[float, ...] = ()
+    #: Standard deviation of the noise of each size.
     noise_stddevs: tuple[float, ...] = ()
+    #: Rows whose label is of no class; 0 where there are no classes.
     others: float = 0.0
     noise_stddev: float = 0.0
+    #: What ``n_rows`` counts in: the largest weight of a row, 1 where it counts rows.
     weight: float = 1.0
+    #: Of scaled labels, as it was released; None of classes, and where it was not released.
     mean: float | None = None
 
     def at_most(self, max_rows: int | None) -> float:

@@ -93,36 +93,26 @@ class UserObjectiveWarning(PrivacyWarning):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Objective:
-    """The validated objective of a model.
+    """The validated objective of a model."""
 
-    Parameters
-    ----------
-    task : {"regression", "classification"}
-    name : str
-        LightGBM's canonical name of the objective, "custom" for a function, empty for the
-        default of the task.
-    function : callable or None
-        ``function(y_true, y_pred) -> grad, hess``.
-    alpha, fair_c, tweedie_variance_power, poisson_max_delta_step : float
-        As in LightGBM.
-    alphas : tuple of float
-        Levels in ascending order where several quantiles are learned at once.
-    gradient_bound, hessian_bound : float
-        Of a custom objective.
-    score_bounds : (float, float) or None
-        Of a custom objective: between which raw scores it is tabulated.
-    """
-
+    #: One of "regression", "classification".
     task: str
+    #: LightGBM's canonical name of the objective, "custom" for a function, empty for the default of
+    #: the task.
     name: str = ""
+    #: ``function(y_true, y_pred) -> grad, hess``.
     function: Callable[..., Any] | None = None
+    #: As in LightGBM.
     alpha: float = 0.9
+    #: Levels in ascending order where several quantiles are learned at once.
     alphas: tuple[float, ...] = ()
     fair_c: float = 1.0
     tweedie_variance_power: float = 1.5
     poisson_max_delta_step: float = 0.7
+    #: Of a custom objective.
     gradient_bound: float = 1.0
     hessian_bound: float = 1.0
+    #: Of a custom objective: between which raw scores it is tabulated.
     score_bounds: tuple[float, float] | None = None
 
     @classmethod
@@ -430,23 +420,15 @@ class UnboundedWeightsWarning(PrivacyWarning):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Weights:
-    """Settings for the weights of rows and classes; public.
+    """Settings for the weights of rows and classes; public."""
 
-    Parameters
-    ----------
-    of_rows : bool
-        Whether rows come with weights.
-    max_weight : float
-        Weights are clipped to [0, max_weight].
-    class_weight : dict, "balanced" or None
-        Public factors of weights by label.
-    scale_pos_weight : float
-        Public weight of the second of two classes.
-    """
-
+    #: Whether rows come with weights.
     of_rows: bool = False
+    #: Weights are clipped to [0, max_weight].
     max_weight: float = 1.0
+    #: Public factors of weights by label.
     class_weight: Mapping[Any, float] | str | None = None
+    #: Public weight of the second of two classes.
     scale_pos_weight: float = 1.0
 
     @classmethod

@@ -65,36 +65,24 @@ class PublicSizeWarning(PrivacyWarning):
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyRequest:
-    """The validated privacy parameters of the user.
+    """The validated privacy parameters of the user."""
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget of the fit; infinite for no privacy.
-    delta : float
-        Probability that the guarantee may fail, in [0, 1).
-    neighbors : Neighbors
-        What "one person more or less" means.
-    assume_public : tuple of str
-        What is taken as public by assumption.
-    noise_seed : int or None
-        Reproducible noise; the model is then not private.
-    rows_per_user : int, optional
-        Maximum rows of a user that take part; the guarantee is then for all rows of a user.
-    part : (share, parts), optional
-        The fit is one of so many that share the budget, and may use this share of it.
-    claim : Claim, optional
-        The fit is in the records of a budget; epsilon and delta are those of the whole.
-    """
-
+    #: Budget of the fit; infinite for no privacy.
     epsilon: float
+    #: Probability that the guarantee may fail, in [0, 1).
     delta: float
+    #: What "one person more or less" means.
     neighbors: Neighbors
     schema: Schema
+    #: What is taken as public by assumption.
     assume_public: tuple[str, ...]
+    #: Reproducible noise; the model is then not private.
     noise_seed: int | None
+    #: Maximum rows of a user that take part; the guarantee is then for all rows of a user.
     rows_per_user: int | None = None
+    #: The fit is one of so many that share the budget, and may use this share of it.
     part: tuple[Fraction, int] | None = None
+    #: The fit is in the records of a budget; epsilon and delta are those of the whole.
     claim: Claim | None = None
 
     @classmethod

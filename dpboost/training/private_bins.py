@@ -75,19 +75,14 @@ class FineCounts(QueryInUnits):
     """Counts of rows in every fine cell of some features, without missing values.
 
     The cells are those of the kernel that bins the rows later.
-
-    Parameters
-    ----------
-    fine : dict of int to AffineBins
-        Cells of each feature, ``N_CELLS`` or fewer.
-    together : int, default=1
-        So many adjacent cells are counted as one, a power of two; a feature with no more cells
-        than then remain keeps them. The first and the last cell of a feature, which hold what lies
-        beyond its bounds, are then counted apart, after the others.
     """
 
+    #: Cells of each feature, ``N_CELLS`` or fewer.
     fine: Mapping[int, AffineBins]
     zero_as_missing: bool
+    #: So many adjacent cells are counted as one, a power of two; a feature with no more cells than
+    #: then remain keeps them. The first and the last cell of a feature, which hold what lies beyond
+    #: its bounds, are then counted apart, after the others.
     together: int = 1
 
     @property
@@ -177,23 +172,17 @@ class FineCounts(QueryInUnits):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleasedBins:
-    """Bins and their released histograms; public.
-
-    Parameters
-    ----------
-    masses : dict of int to ndarray of shape (n_bins + 1,)
-        Released rows in each bin of the features whose bins were released, not below zero. What
-        is missing to the released number of rows is in the missing bin, where it stands out.
-    ends : dict of int to (float, float)
-        Released rows in the first and in the last of the fine cells, which hold what is clipped to
-        the bounds.
-    noise_stddev : float
-        Standard deviation of the noise of a cell.
-    """
+    """Bins and their released histograms; public."""
 
     binner: Binner
+    #: Dict of int to ndarray of shape (n_bins + 1,). Released rows in each bin of the features
+    #: whose bins were released, not below zero. What is missing to the released number of rows is
+    #: in the missing bin, where it stands out.
     masses: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    #: Released rows in the first and in the last of the fine cells, which hold what is clipped to
+    #: the bounds.
     ends: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    #: Standard deviation of the noise of a cell.
     noise_stddev: float = 0.0
 
 

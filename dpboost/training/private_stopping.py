@@ -104,15 +104,6 @@ def loss_of_rows(
 class StoppingRows:
     """Held-out rows that may end training; a callback of the fit.
 
-    Parameters
-    ----------
-    rows : AsideRows
-        Private.
-    patience : int
-        Training ends where the best round is so many rounds ago.
-    best_iteration : int
-        Once training has ended: the round up to which trees are kept.
-
     Privacy
     -------
     A look releases one number: by how much the rows held out lose less than at the best round so
@@ -120,11 +111,14 @@ class StoppingRows:
     rounds included, is a function of released numbers.
     """
 
+    #: Private.
     rows: AsideRows
+    #: Training ends where the best round is so many rounds ago.
     patience: int
     request: FitRequest
     ledger: Ledger
     n_threads: int
+    #: Once training has ended: the round up to which trees are kept.
     best_iteration: int = 0
     looks: int = 0
     ended_at: int | None = None

@@ -69,27 +69,18 @@ class AssumedPublicWarning(PrivacyWarning):
 
 @dataclass(frozen=True, kw_only=True)
 class CompletedSchema:
-    """A complete schema, and the origin of each part.
+    """A complete schema, and the origin of each part."""
 
-    Parameters
-    ----------
-    schema : ResolvedSchema
-        Bounds or edges of the numeric columns, categories of the nominal ones, and the labels'
-        bounds or classes. All later steps read this and no row.
-    assumed : tuple of str
-        Parts taken as public by assumption.
-    learned : tuple of str
-        Parts released by a charged mechanism.
-    budget : PrivacyCost
-        What is left for training.
-    label_spread : float or None
-        Released distance of the 1 and 99 % points of the labels, where a loss asks for it.
-    """
-
+    #: Bounds or edges of the numeric columns, categories of the nominal ones, and the labels'
+    #: bounds or classes. All later steps read this and no row.
     schema: ResolvedSchema
+    #: Parts taken as public by assumption.
     assumed: tuple[str, ...]
+    #: Parts released by a charged mechanism.
     learned: tuple[str, ...]
+    #: What is left for training.
     budget: PrivacyCost
+    #: Released distance of the 1 and 99 % points of the labels, where a loss asks for it.
     label_spread: float | None = None
 
 

@@ -56,20 +56,13 @@ from dpboost.training.public_schema import CompletedSchema, check_learnable
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Continuation:
-    """The model that a fit continues; public.
+    """The model that a fit continues; public."""
 
-    Parameters
-    ----------
-    scored : bool
-        Whether the user gives a score for each row.
-    earlier : EarlierModel or None
-        The released model whose predictions the scores are.
-    public : bool
-        Whether the user states that this model is public, whatever its report says.
-    """
-
+    #: Whether the user gives a score for each row.
     scored: bool = False
+    #: The released model whose predictions the scores are.
     earlier: EarlierModel | None = None
+    #: Whether the user states that this model is public, whatever its report says.
     public: bool = False
 
     @property
@@ -190,54 +183,38 @@ class TrainingCallback(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitRequest:
-    """The request of a fit.
+    """The request of a fit."""
 
-    Parameters
-    ----------
-    task : {"regression", "classification"}
-        Kind of the labels; the objective says which loss.
-    given : mapping
-        Parameters of the recipe that the user has set.
-    continuation : Continuation
-        Where scores begin, if not at a released start value.
-    public_seed : int
-        Seed of public randomness: random partitions, order of features.
-    reading : Reading, optional
-        How the table is to be read.
-    n_jobs : int, optional
-        Threads, as LightGBM counts them.
-    show_progress : bool, default=False
-        Whether a long fit draws a progress bar.
-    monitor : TrainingCallback, optional
-        Looks on, and may end training.
-    conformal : float, optional
-        Part of the rows that intervals or sets of predictions are to cover; rows are then held out
-        for them.
-    stopping : int, optional
-        Rounds without an improvement after which the rows that a budget's holdout holds out end
-        training.
-    most_rounds : int, optional
-        Most rounds that the recipe's rule may plan.
-    known_classes : tuple, optional
-        The public set of labels, where these rows are some of those that have it.
-    """
-
+    #: One of "regression", "classification". Kind of the labels; the objective says which loss.
     task: str
     recipe: Recipe
+    #: Parameters of the recipe that the user has set.
     given: Given
     privacy: PrivacyRequest
     objective: Objective
+    #: Seed of public randomness: random partitions, order of features.
     public_seed: int
     owner: str
     weights: Weights = field(default_factory=Weights)
+    #: Where scores begin, if not at a released start value.
     continuation: Continuation = field(default_factory=Continuation)
+    #: How the table is to be read.
     reading: Reading = field(default_factory=Reading)
+    #: Threads, as LightGBM counts them.
     n_jobs: int | None = None
+    #: Whether a long fit draws a progress bar.
     show_progress: bool = False
+    #: Looks on, and may end training.
     monitor: TrainingCallback | None = None
+    #: Part of the rows that intervals or sets of predictions are to cover; rows are then held out
+    #: for them.
     conformal: float | None = None
+    #: Rounds without an improvement after which the rows that a budget's holdout holds out end
+    #: training.
     stopping: int | None = None
+    #: Most rounds that the recipe's rule may plan.
     most_rounds: int | None = None
+    #: The public set of labels, where these rows are some of those that have it.
     known_classes: tuple[Any, ...] | None = None
 
     @property
@@ -437,30 +414,20 @@ class FitRequest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Inputs:
-    """Public metadata of the inputs of a fit.
+    """Public metadata of the inputs of a fit."""
 
-    Parameters
-    ----------
-    columns : ColumnFacts
-        Names and kinds of the columns.
-    schema : ResolvedSchema
-        What the user declares, by position.
-    classes : tuple or None
-        The set of labels, where it is declared or public by assumption.
-    lists : mapping of int to sequence
-        Lists of categories that column types bring along, where these are public by assumption.
-    nominal : frozenset of int
-        Columns of numbers that hold categories, which are to be learned.
-    extras : RowExtras
-        Weights and initial scores; only asked whether they are there and how many outputs they
-        are for.
-    """
-
+    #: Names and kinds of the columns.
     columns: ColumnFacts
+    #: What the user declares, by position.
     schema: ResolvedSchema
+    #: The set of labels, where it is declared or public by assumption.
     classes: Any = None
+    #: Lists of categories that column types bring along, where these are public by assumption.
     lists: Mapping[int, Sequence[Any]] = field(default_factory=dict)
+    #: Columns of numbers that hold categories, which are to be learned.
     nominal: frozenset[int] = frozenset()
+    #: Weights and initial scores; only asked whether they are there and how many outputs they are
+    #: for.
     extras: RowExtras = field(default_factory=RowExtras)
 
     def binner(self, schema: ResolvedSchema, request: FitRequest) -> Binner:
