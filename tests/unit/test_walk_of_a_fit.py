@@ -53,7 +53,7 @@ def test_a_walk_knows_what_a_fit_needs(fit, table):
     release = files(last_release(walk))
     assert {"privacy/ledger.py", "privacy/accounting.py", "privacy/mechanisms.py"} <= release
     # From the rows to the noise.
-    assert {"rows/boosting_state.py", "growing/partition_learner.py"} <= release
+    assert {"rows/boosting_state.py", "growing/boosting_loop.py"} <= release
     moves = set(stays(fit, table[0]))
     assert {"estimators/base.py", "training/fit.py", "data/binner.py"} <= moves
 
