@@ -54,8 +54,8 @@ class Kind(Enum):
     """The test of a claim, and its sentence on a page."""
 
     REPEATS = (
-        "Student's t over the repeats, each of which draws its noise and its rows, or the division "
-        "of a given table, afresh; of other tables it says nothing"
+        "Student's t over the repeats, each of which draws its noise and its rows afresh, or the "
+        "division of a given table, of which it may be one fold; of other tables it says nothing"
     )
     FITS = (
         "Student's t over the fits of each fold, which draw fresh noise: rows and folds are fixed; "
@@ -315,7 +315,8 @@ def _student(pair: _Pair, differences: Sequence[float], error: float) -> tuple[f
 def _within(folds: Sequence[Sequence[float]]) -> tuple[int, float, float]:
     """Return fits, and variance and freedom of the mean over folds by what fits differ within them.
 
-    Freedom is 0 where some fold has one fit.
+    Folds have as many rows and the same noise: their freedom adds up. It is 0 where some fold has
+    one fit.
     """
     fits = sum(map(len, folds))
     if min(map(len, folds)) < 2:

@@ -118,9 +118,9 @@ def claims_page(folder: Path) -> str:
         "became of its claims, one for each data set. Sentences, margins and tests are declared in "
         "the code, and none is removed after a run. The records of 22 November 2026 and before are "
         "older than the margins, the tests and the division of the error among the claims of a "
-        "sentence, and those of before 28 November than what a test takes for its unit (a fit of a "
-        "fold, a run on a given table, Wilcoxon's test on all pages of LPDT): for them these were "
-        "chosen afterwards.",
+        "sentence. Those of before 28 November are older than the units of the tests (fits within "
+        "a fold, runs on a given table) and than the signed ranks on all pages of LPDT. For these "
+        "records all of this was chosen afterwards.",
         "",
     ]
     for paper in dict.fromkeys(item.paper for item in inventory.ITEMS):
