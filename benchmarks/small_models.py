@@ -221,7 +221,7 @@ def draws(seed: int) -> Numbers:
     fitting = compacting._Fitting.of(function, None, source)
     binner = model.ensemble_.binner
     held_out = read_table(own.test_X, schema=model.schema_)
-    cells = np.ascontiguousarray(dense_matrix(binner.transform(held_out, 1)))
+    cells = np.ascontiguousarray(dense_matrix(held_out.bins(binner, 1)))
     full = function.scores(cells, function.trees)
     rng = np.random.default_rng(seed)
     n_rows = fitting.rows.shape[1]

@@ -55,7 +55,7 @@ def directions(name: str, seed: int) -> Numbers:
 def in_order(model: Any, X: Any, known: dict[str, int]) -> float:
     """Return the share of neighbors on a grid of each feature that are in order."""
     binner, rows = model.ensemble_.binner, read_table(head(X, 200), schema=model.schema_)
-    bins = dense_matrix(binner.transform(rows, 1))
+    bins = dense_matrix(rows.bins(binner, 1))
     right = total = 0
     for name, sign in known.items():
         feature = binner.feature_names.index(name)
@@ -108,7 +108,7 @@ def without_noise(model: Any, own: Parts) -> list[np.ndarray]:
     """
     ensemble = model.ensemble_
     table = read_table(own.train_X, schema=model.schema_)
-    bins = dense_matrix(ensemble.binner.transform(table, 1))
+    bins = dense_matrix(table.bins(ensemble.binner, 1))
     regression = own.task == "regression"
     first = ensemble.trees[-1].noise
     score = np.full(len(own.train_y), ensemble.start[0] / ensemble.unit)

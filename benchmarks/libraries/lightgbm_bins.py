@@ -71,7 +71,7 @@ def fit_predict(
 
 
 def _bins(binner: Any, schema: Any, X: pd.DataFrame) -> np.ndarray:
-    return np.ascontiguousarray(binner.transform(read_table(X, schema=schema)).T).astype(np.float64)
+    return np.ascontiguousarray(read_table(X, schema=schema).bins(binner).T).astype(np.float64)
 
 
 def versions() -> dict[str, str]:

@@ -61,7 +61,7 @@ class Remembered(Table):
         for known, bins in self._known:
             if known == binner:
                 return bins.copy()
-        self._known.append((binner, binner.transform(self._table)))
+        self._known.append((binner, self._table.bins(binner)))
         return self._known[-1][1].copy()
 
 

@@ -19,7 +19,7 @@ from dpboost.budgeting.budget_records import BudgetLine, Part, periods_of, spent
 from dpboost.budgeting.holdout import HELD, TRAINED
 from dpboost.budgeting.periods import PERIODS, Overlap
 from dpboost.data.batches import READ_ONCE, Batches
-from dpboost.data.columns import is_batched, is_distributed, unpack
+from dpboost.data.containers import is_batched, is_distributed, unpack
 from dpboost.data.fingerprint import RowHash
 from dpboost.data.users import take_rows
 from dpboost.privacy.accounting import Accountant

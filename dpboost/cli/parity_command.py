@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import read_table
 from dpboost.estimators.boosting_estimators import DPBoostClassifier
 from dpboost.lightgbm.parameters import read_text
@@ -118,7 +119,7 @@ def parity_figure() -> str:
             **_TREES,
         ).fit(X[known], y[known])
     binner = model.ensemble_.binner
-    bins = binner.transform(read_table(X, schema=model.schema_)).T.astype(np.float64)
+    bins = dense_matrix(read_table(X, schema=model.schema_).bins(binner)).T.astype(np.float64)
     found = {
         "LightGBM": _of_lightgbm(X, y, known)[new],
         "LightGBM on the same bins": _of_lightgbm(bins, y, known)[new],

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import unpack
+from dpboost.data.containers import unpack
 from dpboost.data.fingerprint import RowHash
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
-from dpboost.data.table import ColumnFacts
+from dpboost.data.table import ColumnFacts, Reading, read
 from dpboost.data.users import (
     first_rows,
     n_taken,
@@ -26,7 +26,7 @@ from dpboost.data.users import (
 from dpboost.privacy.randomness import RowCoins
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import ResolvedSchema, Schema
-from dpboost.training.inputs import Reading, read, read_extras
+from dpboost.training.inputs import read_extras
 
 OTHER_ROWS = (
     "A partition held other rows, or the same in another order, when it was read again. The fit "

@@ -20,13 +20,14 @@ from dpboost.cluster.partitioned_rows import FitFailedError
 from dpboost.dask.dask_rows import fit_collections
 from dpboost.dask.partitions import Pieces, example_of, is_array, is_collection, is_dataframe, split
 from dpboost.dask.prediction import predict_collection
+from dpboost.data.table import Reading, read
 from dpboost.estimators import docs
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.training.fitted_model import FittedModel
-from dpboost.training.inputs import GivenRows, Reading, read
+from dpboost.training.inputs import GivenRows
 from dpboost.training.request import FitRequest
 
 __all__ = [

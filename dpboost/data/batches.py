@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import (
+from dpboost.data.columns import is_categorical
+from dpboost.data.containers import (
     arrow_kind,
     as_array,
-    is_categorical,
     is_frame,
     is_sequence,
     sequence_slices,

@@ -22,15 +22,11 @@ from dpboost.data.feature_bins import (
     bins_from_dict,
     bins_to_dict,
     kernel_maps,
+    number_codes,
     uniform_bins,
     whole_bins,
 )
-from dpboost.data.sparse import BinnedRows, SparseBins, StoredColumns, StoredRows
-from dpboost.data.table import Table, number_codes
 from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
-
-# One thread more for every so many values: starting a thread costs about as much as these.
-_VALUES_A_THREAD = 1 << 15
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -210,69 +206,9 @@ class Binner:
         """Number of features."""
         return len(self.features)
 
-    def transform(self, table: Table, n_threads: int = 1) -> BinnedRows:
-        """Return the bins of a table, by column.
-
-        Parameters
-        ----------
-        table : Table
-            Private rows in memory, with the same columns.
-        n_threads : int
-            The result is the same for any number.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_rows), uint8
-            Of a dense table.
-        SparseBins
-            Of a sparse one: the stored cells only.
-
-        Raises
-        ------
-        InvalidParameterError
-            For another number of columns, other lists of categories, and rows of which other
-            bins were kept.
-
-        Privacy
-        -------
-        The bins are private; each depends on its own row and on public numbers.
-        """
-        self._check_table(table)
-        if table.kept_bins is not None:
-            return table.kept_bins(self)
-        if table.stored is not None:
-            return self._transform_stored(table.stored, n_threads)
-        out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)
-        for row, first, values in table.pieces():
-            last = first + values.shape[1]
-            useful = min(n_threads, 1 + values.size // _VALUES_A_THREAD)
-            maps = self._maps.arguments(first, last)
-            binning.bin_dense(values, **maps, out=out[first:last], first_row=row, n_threads=useful)
-        for feature in table.categorical:
-            codes, categories = table.coded(feature)
-            # Each category is binned once; code -1 finds the last bin.
-            np.take(self.bin_values(feature, categories), codes, out=out[feature], mode="wrap")
-        return out
-
-    def _transform_stored(self, stored: StoredColumns | StoredRows, n_threads: int) -> SparseBins:
-        """Bin the stored cells of a sparse table, and the value of all others of a column."""
-        every = self._maps.arguments(0, self.n_features)
-        fill = np.empty((self.n_features, 1), dtype=np.uint8)
-        binning.bin_dense(stored.fill[np.newaxis], **every, out=fill, first_row=0, n_threads=1)
-        bins = np.empty(len(stored.values), dtype=np.uint8)
-        useful = min(n_threads, 1 + len(bins) // _VALUES_A_THREAD)
-        for first, last, values in stored.pieces():
-            starts = stored.starts[first : last + 1]
-            here = bins[starts[0] : starts[-1]]
-            maps = self._maps.arguments(first, last)
-            binning.bin_stored(values, starts - starts[0], **maps, out=here, n_threads=useful)
-        return SparseBins(
-            n_rows=stored.n_rows,
-            column_start=stored.starts,
-            rows=stored.positions,
-            bins=bins,
-            fill=fill[:, 0].copy(),
-        )
+    def kernel_maps(self, first: int, last: int) -> dict[str, Any]:
+        """Return the arguments of the binning kernels for features ``first`` to ``last - 1``."""
+        return self._maps.arguments(first, last)
 
     def bin_values(self, feature: int, values: NDArray[np.float64]) -> NDArray[np.uint8]:
         """Return the bins of some values of one feature, by the same kernel.
@@ -365,20 +301,6 @@ class Binner:
             labels={position: tuple(values) for position, values in mapping["labels"]},
             zero_as_missing=mapping.get("zero_as_missing", False),
         )
-
-    def _check_table(self, table: Table) -> None:
-        if table.n_features != self.n_features:
-            raise InvalidParameterError(
-                f"X has {table.n_features} features, but Binner is expecting {self.n_features} "
-                "features as input."
-            )
-        for position, values in table.categorical.items():
-            own = list(self.labels.get(position, ()))
-            if list(values)[: len(own) or None] != own:
-                raise InvalidParameterError(
-                    f"The categories of column {table.feature_names[position]!r} differ from those "
-                    "of the bins: read the table after `conform`."
-                )
 
 
 def _ordinal(n_categories: int) -> EdgeBins:

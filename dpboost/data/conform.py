@@ -11,19 +11,16 @@ import scipy.sparse
 from dpboost._utils.schema_checks import is_date
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.binner import Binner
-from dpboost.data.columns import (
+from dpboost.data.columns import category_list, category_positions, is_categorical, numeric_column
+from dpboost.data.containers import (
     as_array,
     canonical,
-    category_list,
-    category_positions,
-    is_categorical,
     is_dataset,
     is_frame,
-    is_text,
-    numeric_column,
     to_float,
     unpack,
 )
+from dpboost.schema.declared_types import is_text
 
 
 def conform(X: Any, binner: Binner) -> Any:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import is_frame, is_text, unpack
+from dpboost.data.containers import is_frame, unpack
 from dpboost.schema import DataDictionary, DictionarySchema, Schema
-from dpboost.schema.declared_types import label_column, typed
+from dpboost.schema.declared_types import is_text, label_column, typed
 
 
 @dataclass(frozen=True, kw_only=True)

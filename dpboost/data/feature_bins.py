@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import LARGEST_UNITS, to_integer_units
-from dpboost._utils.validation import check_integer, check_real, refuse
+from dpboost._utils.validation import InvalidParameterError, check_integer, check_real, refuse
 from dpboost.schema import MAX_VALUE_BINS
 
 MAX_CELLS = 1 << 16
@@ -201,6 +201,18 @@ FeatureBins: TypeAlias = AffineBins | EdgeBins | CategoryBins
 
 
 @lru_cache(maxsize=64, typed=True)
+def number_codes(values: Sequence[Any], name: str) -> tuple[int, ...]:
+    """Return declared categories as the integers that stand in a column of numbers."""
+    for value in values:
+        if isinstance(value, str) or value != int(value) or not 0 <= value <= 65535:
+            raise InvalidParameterError(
+                f"The categories declared for column {name!r} must be integers from 0 to 65535, "
+                "because X holds numbers in that column. Encode the column as 0, 1, 2, ... or "
+                f"pass it as text in a DataFrame. Got {value!r} in the declared list instead."
+            )
+    return tuple(int(value) for value in values)
+
+
 def uniform_bins(lower: float, upper: float, n_bins: int) -> AffineBins:
     """Return ``n_bins`` equal bins between two bounds; equal bounds make one bin."""
     n_bins = check_integer("n_bins", "uniform_bins", n_bins, low=1, high=MAX_VALUE_BINS)

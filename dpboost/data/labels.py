@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import COMPLEX, object_number
+from dpboost.data.containers import COMPLEX, object_number
 
 # Classes are looked for in pieces of the labels that stay in the cache.
 ROWS_AT_ONCE = 2**15

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -11,7 +11,10 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import csr_to_columns, histogram
+from dpboost._kernels import binning, csr_to_columns, histogram
+
+# One thread more for every so many values: starting a thread costs about as much as these.
+VALUES_A_THREAD = 1 << 15
 
 
 class RowIndex:
@@ -339,7 +342,7 @@ class StoredRows:
     Parameters
     ----------
     csr : scipy sparse matrix
-        Canonical and of floats, as `dpboost.data.columns.canonical` returns it.
+        Canonical and of floats, as `dpboost.data.containers.canonical` returns it.
 
     Attributes
     ----------
@@ -402,3 +405,30 @@ class StoredRows:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("stored cells are private rows and cannot be pickled or copied")
+
+
+def stored_bins(
+    stored: StoredColumns | StoredRows, maps: Callable[[int, int], dict[str, Any]], n_threads: int
+) -> SparseBins:
+    """Bin the stored cells of a sparse table, and the value of all others of a column.
+
+    ``maps(first, last)`` returns the kernel's arguments for features ``first`` to ``last - 1``.
+    """
+    n_features = len(stored.fill)
+    fill = np.empty((n_features, 1), dtype=np.uint8)
+    every = maps(0, n_features)
+    binning.bin_dense(stored.fill[np.newaxis], **every, out=fill, first_row=0, n_threads=1)
+    bins = np.empty(len(stored.values), dtype=np.uint8)
+    useful = min(n_threads, 1 + len(bins) // VALUES_A_THREAD)
+    for first, last, values in stored.pieces():
+        starts = stored.starts[first : last + 1]
+        here = bins[starts[0] : starts[-1]]
+        own = maps(first, last)
+        binning.bin_stored(values, starts - starts[0], **own, out=here, n_threads=useful)
+    return SparseBins(
+        n_rows=stored.n_rows,
+        column_start=stored.starts,
+        rows=stored.positions,
+        bins=bins,
+        fill=fill[:, 0].copy(),
+    )

@@ -1,4 +1,4 @@
-"""A private view of the rows of any kind of table, and its public columns."""
+"""Private rows of any kind of table, in memory or in batches, and their public columns."""
 
 from __future__ import annotations
 
@@ -10,29 +10,45 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from dpboost._utils.schema_checks import is_date
-from dpboost._utils.validation import InvalidParameterError, worded
+from dpboost._kernels import binning
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.batches import Batch, Batches
+from dpboost.data.binner import Binner
 from dpboost.data.columns import (
+    category_codes,
+    column_list,
+    columns_of_kind,
+    frame_column,
+    is_row_block,
+    is_stored,
+    no_text,
+    numeric_column,
+    open_categories,
+    stored_frame,
+    text_cure,
+    unlisted_columns,
+    unreadable,
+)
+from dpboost.data.containers import (
     BOOLEAN_KIND,
     WHOLE_KINDS,
     canonical,
-    category_codes,
-    category_list,
     check_shape,
-    frame_column,
-    is_categorical,
-    is_stored,
-    is_text,
-    number_kind,
-    numeric_column,
-    open_categories,
+    column_names,
     opened,
-    stored_column,
-    text_cure,
     to_float,
 )
-from dpboost.data.sparse import StoredColumns, StoredRows
-from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
+from dpboost.data.feature_bins import number_codes
+from dpboost.data.sparse import (
+    VALUES_A_THREAD,
+    BinnedRows,
+    StoredColumns,
+    StoredRows,
+    dense_matrix,
+    stored_bins,
+)
+from dpboost.schema import ResolvedSchema, Schema
+from dpboost.schema.declared_types import is_text
 
 # Values converted at a time where a table is not made of floats: 32 MB, enough that starting
 # the threads once for each part does not show.
@@ -208,6 +224,65 @@ class Table:
         for first in range(0, self.n_rows, rows):
             yield first, 0, to_float(self._dense[first : first + rows])
 
+    def bins(self, binner: Binner, n_threads: int = 1) -> BinnedRows:
+        """Return the bins of the rows, by column.
+
+        Parameters
+        ----------
+        binner : Binner
+            Of the same columns.
+        n_threads : int
+            The result is the same for any number.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_rows), uint8
+            Of a dense table.
+        SparseBins
+            Of a sparse one: the stored cells only.
+
+        Raises
+        ------
+        InvalidParameterError
+            For another number of columns, other lists of categories, and rows of which other
+            bins were kept.
+
+        Privacy
+        -------
+        The bins are private; each depends on its own row and on public numbers.
+        """
+        self._check(binner)
+        if self.kept_bins is not None:
+            return self.kept_bins(binner)
+        if self.stored is not None:
+            return stored_bins(self.stored, binner.kernel_maps, n_threads)
+        out = np.empty((self.n_features, self.n_rows), dtype=np.uint8)
+        for row, first, values in self.pieces():
+            last = first + values.shape[1]
+            useful = min(n_threads, 1 + values.size // VALUES_A_THREAD)
+            maps = binner.kernel_maps(first, last)
+            binning.bin_dense(values, **maps, out=out[first:last], first_row=row, n_threads=useful)
+        for feature in self.categorical:
+            codes, categories = self.coded(feature)
+            # Each category is binned once; code -1 finds the last bin.
+            np.take(binner.bin_values(feature, categories), codes, out=out[feature], mode="wrap")
+        return out
+
+    def _check(self, binner: Binner) -> None:
+        """Raise unless bins are of such columns."""
+        if self.n_features != binner.n_features:
+            raise InvalidParameterError(
+                f"X has {self.n_features} features, but Binner is expecting {binner.n_features} "
+                "features as input."
+            )
+        for position, values in self.categorical.items():
+            own = list(binner.labels.get(position, ()))
+            if list(values)[: len(own) or None] != own:
+                raise InvalidParameterError(
+                    f"The categories of column {self.feature_names[position]!r} differ from those "
+                    "of the bins: read the table after `conform`."
+                )
+
     def parts(self) -> Iterator[Table]:
         """Go through the tables that are in memory: this one alone."""
         yield self
@@ -250,9 +325,134 @@ class Table:
         raise TypeError("a Table holds private rows and cannot be pickled or copied")
 
 
+class BatchedTable(Table):
+    """A table whose methods read the rows again; of a new one, only the first batch has been read.
+
+    Parameters
+    ----------
+    schema : Schema or ResolvedSchema
+        As in `read_table`.
+    reading : Reading
+        Where lists of categories are public by assumption, all batches must list the same.
+        Otherwise each batch is read by its own lists.
+
+    Privacy
+    -------
+    As a `Table`: its public attributes come from the types of the first batch, and every other
+    batch must have the same.
+    """
+
+    __slots__ = ("_batches", "_reading", "_schema")
+
+    def __init__(self, batches: Batches, schema: Schema | ResolvedSchema, reading: Reading) -> None:
+        first = read(batches.first.X, schema, reading)
+        super().__init__(first.columns, n_rows=0, categorical=first.categorical)
+        self._batches = batches
+        self._schema = schema
+        self._reading = reading
+
+    def check(self) -> None:
+        """Look at all batches, whose types could differ, and count rows, before any is used."""
+        self._batches.check(self.part)
+        self.n_rows = self._batches.n_rows
+
+    def parts(self) -> Iterator[Table]:
+        """Read the batches, one table at a time."""
+        for batch in self._batches:
+            yield self.part(batch)
+
+    def part(self, batch: Batch) -> Table:
+        """Read one batch, which must have the columns of the first."""
+        if batch.X.ndim != 2 or batch.X.shape[1] != self.n_features:
+            raise InvalidParameterError(
+                "The parts of X must be 2-D arrays with the same number of columns."
+            )
+        table = read(batch.X, self._schema, self._reading)
+        if table.feature_names != self.feature_names:
+            raise InvalidParameterError("The batches of X must have the same names of columns.")
+        for position in sorted({*table.categorical, *self.categorical}):
+            own, first = table.categorical.get(position), self.categorical.get(position)
+            if own is None or first is None or (self._reading.lists_assumed and own != first):
+                raise InvalidParameterError(
+                    f"The column {self.feature_names[position]!r} has another type or other "
+                    "categories in some of the batches of X: give all of them the same categorical "
+                    "type, or declare Schema(categories=...)."
+                )
+        return table
+
+    def column(self, feature: int) -> NDArray[np.float64]:
+        """Return one column, as `Table.column` does."""
+        return np.concatenate([part.column(feature) for part in self.parts()])
+
+    def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """Return the largest absolute value of every row, as `Table.largest` does."""
+        return np.concatenate([part.largest(features) for part in self.parts()])
+
+    def bins(self, binner: Binner, n_threads: int = 1) -> NDArray[np.uint8]:
+        """Return the bins of all rows, as `Table.bins` does of a dense table."""
+        out = np.empty((self.n_features, self.n_rows), dtype=np.uint8)
+        first_row = 0
+        for part in self.parts():
+            last_row = first_row + part.n_rows
+            if last_row > self.n_rows:
+                raise _other_length()
+            out[:, first_row:last_row] = dense_matrix(part.bins(binner, n_threads))
+            first_row = last_row
+        if first_row != self.n_rows:
+            raise _other_length()
+        return out
+
+    def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Go through the batches, as `Table.pieces` does."""
+        first_row = 0
+        for part in self.parts():
+            for row, feature, values in part.pieces():
+                yield first_row + row, feature, values
+            first_row += part.n_rows
+
+
+def _other_length() -> InvalidParameterError:
+    return InvalidParameterError(
+        "The batches of X do not have the number of rows that len(X) states: make both agree."
+    )
+
+
 def _without_zeros(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return numbers with NaN instead of what LightGBM reads as zero."""
     return np.where(np.abs(values) <= LARGEST_ZERO, np.nan, values)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reading:
+    """Settings to read the table; public."""
+
+    #: Instead of the table's own.
+    feature_names: tuple[str, ...] | None = None
+    #: Columns of numbers that hold categories.
+    categorical: tuple[str | int, ...] = ()
+    zero_as_missing: bool = False
+    #: Whether the rows were assigned by secret random assignment, so that there may be none.
+    may_be_empty: bool = False
+    #: Whether the lists of categories that column types bring along are public by assumption: they
+    #: then have to be the same in all batches and partitions.
+    lists_assumed: bool = False
+
+
+def read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
+    """Read a table as the user asks; one that comes in batches is read when it is used."""
+    if isinstance(X, Table):  # in bins, as it was read
+        return X
+    if isinstance(X, Batches):
+        table = BatchedTable(X, schema, reading)
+        table.check()
+        return table
+    return read_table(
+        X,
+        schema=schema,
+        feature_names=reading.feature_names,
+        zero_as_missing=reading.zero_as_missing,
+        may_be_empty=reading.may_be_empty,
+    )
 
 
 def read_table(
@@ -270,7 +470,7 @@ def read_table(
     X : table of shape (n_rows, n_features)
         numpy arrays of any numeric type and memory order, object arrays and lists of numbers,
         scipy matrices (what is not stored is 0, what is stored twice is added up), pandas
-        DataFrames, and all that `dpboost.data.columns.unpack` takes: pyarrow and polars
+        DataFrames, and all that `dpboost.data.containers.unpack` takes: pyarrow and polars
         tables and all that speaks Arrow's PyCapsule interface, ``lightgbm.Dataset`` and
         ``lightgbm.Sequence``, lists of 2-D arrays.
     schema : Schema or ResolvedSchema, optional
@@ -318,9 +518,10 @@ def read_table(
         return _read_frame(X, names, _resolve(schema, names), zero_as_missing)
     names = column_names(feature_names, X.shape[1])
     resolved = _resolve(schema, names)
-    _check_number_codes(resolved)
+    for feature, values in resolved.categories.items():
+        number_codes(values, names[feature])
     for feature in _open(resolved):
-        raise _no_text(names[feature])
+        raise no_text(names[feature])
     every = frozenset(range(X.shape[1]))
     columns = ColumnFacts(
         feature_names=names,
@@ -340,7 +541,7 @@ def _read_frame(
     ordered = set()
     numeric_declared = []
     problems = []
-    unlisted = _unlisted(X, schema)
+    unlisted = unlisted_columns(X, schema)
     text = [f for f in _open(schema) if is_text(X.iloc[:, f])]
     if text:
         X = X.copy(deep=False)
@@ -355,126 +556,38 @@ def _read_frame(
                 problems.append(f"Columns of X hold text or objects: {shown}. Of each {cure}.")
             continue
         try:
-            listed = _column_list(column, feature, schema)
+            listed = column_list(column, feature, schema)
             if listed is not None:
                 categorical[feature] = listed
                 if declared is None and column.dtype.ordered:
                     ordered.add(feature)
             elif declared is not None:
-                _check_number_codes(schema, [feature])
+                number_codes(declared, names[feature])
                 numeric_declared.append(feature)
         except InvalidParameterError as error:
             problems.append(str(error))
     if problems:
-        raise _unreadable(problems)
+        raise unreadable(problems)
     kinds: dict[str, Any] = {"frame": X}
-    if not categorical and _is_row_block(X):
+    if not categorical and is_row_block(X):
         kinds = {"dense": X.to_numpy()}
     elif 2 * sum(map(is_stored, X.dtypes)) >= X.shape[1]:
-        kinds = {"stored": _stored_frame(X, categorical, names)}
+        kinds = {"stored": stored_frame(X, categorical, names)}
     columns = ColumnFacts(
         feature_names=names,
         categorical=frozenset(categorical),
         ordered=frozenset(ordered),
-        integer=_of_kind(X, WHOLE_KINDS),
-        boolean=_of_kind(X, BOOLEAN_KIND),
+        integer=columns_of_kind(X, WHOLE_KINDS),
+        boolean=columns_of_kind(X, BOOLEAN_KIND),
         zero_as_missing=zero_as_missing,
     )
     codes = frozenset(numeric_declared)
     return Table(columns, n_rows=X.shape[0], categorical=categorical, number_codes=codes, **kinds)
 
 
-def _column_list(column: Any, feature: int, schema: ResolvedSchema) -> list[Any] | None:
-    """Return the list of categories by which a column is read, None for a column of numbers.
-
-    Raises
-    ------
-    InvalidParameterError
-        For a column that cannot be read, by its type and the schema alone.
-    """
-    declared, name = schema.categories.get(feature), schema.feature_names[feature]
-    if feature in _open(schema) and not is_categorical(column):
-        raise _no_text(name)
-    bounded = feature in schema.bounds or feature in schema.edges
-    if is_categorical(column) or (declared is not None and is_text(column)):
-        if bounded:
-            raise InvalidParameterError(
-                f"The column {name!r} of X is categorical, but Schema declares "
-                "bounds or edges for it: declare categories, or make it numeric."
-            )
-        return category_list(column, name) if declared is None else list(declared)
-    numeric_column(column, name)
-    if is_date(column.dtype) and not bounded:
-        raise InvalidParameterError(
-            f"The column {name!r} of X has the type {column.dtype}: declare where it begins and "
-            "ends, "
-            + worded(
-                f"Schema(bounds={{{name!r}: ('2024-01-01', '2024-12-31')}}) or two durations, ",
-                "lower and upper in the data dictionary, such as 2024-01-31, ",
-            )
-            + "and it is read in days, of dates those since 1970-01-01 in UTC; or make it numeric."
-        )
-    return None
-
-
 def _open(schema: ResolvedSchema) -> list[int]:
     """Return the columns whose categories are to be learned, and are not known yet."""
     return sorted(schema.learned - set(schema.categories))
-
-
-def _unlisted(X: Any, schema: ResolvedSchema) -> list[int]:
-    """Return the columns of text of which nothing is declared."""
-    known = {*schema.categories, *schema.learned}
-    return [
-        feature
-        for feature, dtype in enumerate(X.dtypes)
-        if feature not in known and is_text(X.iloc[:0, feature])
-    ]
-
-
-def _no_text(name: str) -> InvalidParameterError:
-    return InvalidParameterError(
-        f"Schema leaves the categories of the column {name!r} to be learned, but X holds numbers "
-        "in it: list them, or give the column as text in a DataFrame."
-    )
-
-
-def _unreadable(problems: list[str]) -> InvalidParameterError:
-    """Return one error for all columns that cannot be read."""
-    if len(problems) == 1:
-        return InvalidParameterError(problems[0])
-    lines = "".join(f"\n* {problem}" for problem in problems)
-    return InvalidParameterError(f"X has columns that cannot be read:{lines}")
-
-
-def _of_kind(X: Any, kinds: str) -> frozenset[int]:
-    """Return the positions of the columns of a DataFrame whose type is of one of these kinds."""
-    return frozenset(
-        position for position, dtype in enumerate(X.dtypes) if number_kind(dtype) in kinds
-    )
-
-
-def _stored_frame(
-    X: Any, categorical: Mapping[int, list[Any]], names: Sequence[str]
-) -> StoredColumns:
-    """Take what the sparse columns of a DataFrame store, and all cells of the others."""
-    columns: list[tuple[NDArray[np.integer] | None, NDArray[Any], float]] = []
-    for feature, dtype in enumerate(X.dtypes):
-        if is_stored(dtype):
-            columns.append(stored_column(X.iloc[:, feature]))
-        else:
-            columns.append((None, frame_column(X, feature, categorical, names), 0.0))
-    return StoredColumns.of_columns(X.shape[0], columns)
-
-
-def _is_row_block(X: Any) -> bool:
-    """Return whether a DataFrame wraps one row-ordered array, where columns are slow to read."""
-    dtype, *others = X.dtypes
-    if not isinstance(dtype, np.dtype) or dtype.kind != "f":
-        return False
-    if any(other != dtype for other in others):
-        return False
-    return bool(X.iloc[:, 0].to_numpy().strides[0] > dtype.itemsize)
 
 
 def _resolve(schema: Schema | ResolvedSchema | None, names: tuple[str, ...]) -> ResolvedSchema:
@@ -485,52 +598,3 @@ def _resolve(schema: Schema | ResolvedSchema | None, names: tuple[str, ...]) -> 
             )
         return schema
     return Schema.coerce(schema).resolve(names)
-
-
-def _check_number_codes(schema: ResolvedSchema, features: Sequence[int] | None = None) -> None:
-    """Refuse declared categories that a column of plain numbers cannot hold."""
-    for feature in schema.categories if features is None else features:
-        number_codes(schema.categories[feature], schema.feature_names[feature])
-
-
-def number_codes(values: Sequence[Any], name: str) -> tuple[int, ...]:
-    """Return declared categories as the integers that stand in a column of numbers."""
-    for value in values:
-        if isinstance(value, str) or value != int(value) or not 0 <= value <= 65535:
-            raise InvalidParameterError(
-                f"The categories declared for column {name!r} must be integers from 0 to 65535, "
-                "because X holds numbers in that column. Encode the column as 0, 1, 2, ... or "
-                f"pass it as text in a DataFrame. Got {value!r} in the declared list instead."
-            )
-    return tuple(int(value) for value in values)
-
-
-def column_names(
-    given: Sequence[str] | None, n_features: int, own: Sequence[str] | None = None
-) -> tuple[str, ...]:
-    """Return the names of the columns as LightGBM writes them."""
-    if given is not None:
-        if isinstance(given, str) or len(given) != n_features:
-            raise InvalidParameterError(
-                "The 'feature_names' parameter must be a list with one name for each of the "
-                f"{n_features} columns of X."
-            )
-        own = [str(name) for name in given]
-    if own is None:
-        return tuple(f"Column_{position}" for position in range(n_features))
-    names = tuple(lightgbm_name(name) for name in own)
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InvalidParameterError(
-                f"The column name {name!r} appears more than once (blanks are read as '_'): "
-                "column names must differ."
-            )
-        seen.add(name)
-        if not name or any(letter in '",:[]{}\\' or not letter.isprintable() for letter in name):
-            raise InvalidParameterError(
-                f"The column name {name!r} is not allowed in a LightGBM model: rename it, "
-                f'without any of " , : [ ] {{ }} \\ and without line breaks or other invisible '
-                "characters."
-            )
-    return names

@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batches import Batches
-from dpboost.data.columns import as_array, unpack
+from dpboost.data.containers import as_array, unpack
 from dpboost.data.labels import check_same_length
 
 

@@ -24,10 +24,10 @@ from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.searches import running_search
 from dpboost.budgeting.windows import Window
 from dpboost.data.batches import Batches
-from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
+from dpboost.data.containers import is_frame
 from dpboost.data.evaluation_rows import evaluation_pairs, marked
-from dpboost.data.table import Table, read_table
+from dpboost.data.table import Reading, Table, read, read_table
 from dpboost.estimators.autologging import autologged
 from dpboost.estimators.evaluation_sets import Evaluator
 from dpboost.estimators.fit_arguments import FitOptions
@@ -63,7 +63,7 @@ from dpboost.recipes.recipe import CONSTRAINTS, CONTROLS, Given, constraints_of,
 from dpboost.reporting.model_page import ModelPage
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.training.fitted_model import FittedModel
-from dpboost.training.inputs import GivenRows, Reading, read
+from dpboost.training.inputs import GivenRows
 from dpboost.training.local_fit import fit_local
 from dpboost.training.request import Continuation, FitRequest
 from dpboost.transcripts.recorded import keep_transcript, recorded, without_transcript

@@ -91,7 +91,7 @@ class PublicScores:
         unit: float,
         n_threads: int,
     ) -> None:
-        self._bins = binner.transform(table, n_threads)
+        self._bins = table.bins(binner, n_threads)
         n_rows = self._bins.shape[1]
         self._start = np.asarray(start, dtype=np.float64)
         self._unit = unit

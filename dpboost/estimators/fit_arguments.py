@@ -16,9 +16,9 @@ from dpboost.budgeting.claim import Claim
 from dpboost.data.evaluation_rows import (
     is_training_pair,
 )
+from dpboost.data.table import Reading
 from dpboost.estimators.evaluation_sets import STOPPING, Evaluator, PublicSet
 from dpboost.lightgbm.installed import metric_function
-from dpboost.training.inputs import Reading
 
 
 @dataclass(frozen=True)

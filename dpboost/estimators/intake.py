@@ -17,18 +17,18 @@ from dpboost._utils.validation import InvalidParameterError, RefusedError, check
 from dpboost._utils.warnings import warn_user, without_advice
 from dpboost.budgeting.claim import Claim
 from dpboost.budgeting.searches import kept_columns
-from dpboost.data.batched_table import bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binner import Binner
 from dpboost.data.declared_rows import Declaration, frame_of
-from dpboost.data.table import Table
+from dpboost.data.read_once import bin_while_reading
+from dpboost.data.table import BatchedTable, Reading, Table, read
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.parameters import ParameterWarning, is_silent
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
 from dpboost.privacy.recording import is_replay
 from dpboost.recipes.recipe import CONTROLS, Given, Recipe, check_given
 from dpboost.schema import MAX_VALUE_BINS, DataDictionary, DictionarySchema, ResolvedSchema, Schema
-from dpboost.training.inputs import GivenRows, Reading, nominal_columns, open_table, read
+from dpboost.training.inputs import GivenRows, nominal_columns
 from dpboost.training.objective import WEIGHT_PARAMETERS, Objective, Weights
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.private_bins import released_columns
@@ -193,7 +193,7 @@ def open_rows(rows: GivenRows, asked: Asked) -> GivenRows:
         raise InvalidParameterError(
             "The batches of X come with labels, and y is given as well: give one of them."
         )
-    table = open_table(batches, privacy.schema, reading)
+    table = BatchedTable(batches, privacy.schema, reading)
     check_given(asked.given, asked.owner)
     learns = recipe.bins_share is not None and recipe.bins_share(privacy.delta) > 0
     reason = "init_model predicts them first" if asked.continues else None

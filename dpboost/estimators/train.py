@@ -20,7 +20,7 @@ from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.open_budgets import carry
 from dpboost.budgeting.windows import Window
 from dpboost.data.batches import Batches
-from dpboost.data.columns import unpack
+from dpboost.data.containers import unpack
 from dpboost.data.evaluation_rows import TRAINING_ROWS, is_training_set
 from dpboost.estimators.autologging import autologged
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor

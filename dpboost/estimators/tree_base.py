@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
-from dpboost.data.columns import as_array
 from dpboost.data.conform import conform, laid_out_as
+from dpboost.data.containers import as_array
 from dpboost.data.declared_rows import DeclaredColumns
 from dpboost.estimators.private_score import PrivateScore
 from dpboost.lightgbm.booster import Booster

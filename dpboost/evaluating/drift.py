@@ -219,7 +219,7 @@ def feature_histograms(
         )
     users = None if user_ids is None else read_users(user_ids, n_rows)
     with np.errstate(all="ignore"):
-        bins = dense_matrix(binner.transform(table, 1))
+        bins = dense_matrix(table.bins(binner, 1))
     request = request_of(taken)
     ledger = request.ledger(accountant_of(request))
     if users is not None and most is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.data.columns import is_batched, is_distributed, is_frame, unpack
+from dpboost.data.containers import is_batched, is_distributed, is_frame, unpack
 from dpboost.data.labels import (
     check_same_length,
     encode_classes,

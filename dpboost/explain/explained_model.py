@@ -182,7 +182,7 @@ class ExplainedModel(DeclaredColumns):
         return effective_n_threads(getattr(self, "n_jobs", None))
 
     def _bins(self, table: Any) -> NDArray[np.uint8]:
-        return dense_matrix(self.ensemble_.binner.transform(table, self._threads))
+        return dense_matrix(table.bins(self.ensemble_.binner, self._threads))
 
     def _whole_ensemble(self, what: str) -> Ensemble:
         """Return the ensemble, which must be all of the model."""

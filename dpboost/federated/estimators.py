@@ -17,7 +17,7 @@ from dpboost._utils.parameter_effects import EFFECTS, OF_PARTIES, with_effects
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
-from dpboost.data.table import column_names
+from dpboost.data.containers import column_names
 from dpboost.estimators import docs
 from dpboost.estimators.base import DECIDED_BY_RECIPE
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor

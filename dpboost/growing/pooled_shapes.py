@@ -62,10 +62,8 @@ class PooledShapes:
         monotone: tuple[int, ...],
         binner: Binner,
         weight_stddev: float,
-    ) -> PooledShapes | None:
-        """Return what keeps these directions, None if there are none."""
-        if not monotone:
-            return None
+    ) -> PooledShapes:
+        """Return what keeps these directions."""
         check_ordered(monotone, binner.is_categorical, binner.feature_names)
         return cls(
             direction=np.array(monotone, dtype=np.int8), binner=binner, weight_stddev=weight_stddev

@@ -13,7 +13,7 @@ import scipy.sparse
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost.budgeting.open_budgets import BudgetCarrier
 from dpboost.data.batches import Batches
-from dpboost.data.columns import as_array, is_batched, unpack
+from dpboost.data.containers import as_array, is_batched, unpack
 from dpboost.data.users import take_rows
 from dpboost.lightgbm.installed import UnbinnedDataset
 

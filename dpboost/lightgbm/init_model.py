@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.data.columns import as_array
 from dpboost.data.conform import conform
+from dpboost.data.containers import as_array
 from dpboost.data.table import Table
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import check_constraints

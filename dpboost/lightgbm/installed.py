@@ -18,7 +18,7 @@ from lightgbm.sklearn import _EvalFunctionWrapper
 from sklearn.preprocessing import LabelEncoder
 
 from dpboost._utils.validation import RefusedError
-from dpboost.data.columns import unpack
+from dpboost.data.containers import unpack
 from dpboost.lightgbm.model_text.syntax import ModelTextError
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpboost._utils.json_text import parse_json
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.data.binner import Binner
-from dpboost.data.columns import is_frame
+from dpboost.data.containers import is_frame
 from dpboost.data.labels import check_same_length
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
@@ -162,7 +162,7 @@ class LPDTPartition:
         table, resolved = read_public(X, known)
         check_same_length(table.n_rows, public)
         binner = public_bins(table, resolved, rule)
-        bins = dense_matrix(binner.transform(table))
+        bins = dense_matrix(table.bins(binner))
         targets = labels.targets(public)
         if max_depth is not None:
             max_depth = check_integer("max_depth", owner, max_depth, low=0, high=_DEEPEST)
@@ -237,7 +237,7 @@ class LPDTPartition:
         -------
         The cells are as private as the rows.
         """
-        leaves = leaf_index(self.tree, dense_matrix(self.binner.transform(table)))
+        leaves = leaf_index(self.tree, dense_matrix(table.bins(self.binner)))
         return leaves.astype(np.int64, casting="safe")
 
     def encode(self, x: Any, y: Any, epsilon: Any, *, mechanism: str = "signed_cell") -> bytes:

@@ -30,8 +30,9 @@ from dpboost._utils.warnings import of_table, one_warning, warn_once, without_ad
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.windows import Window
-from dpboost.data.columns import unpack
+from dpboost.data.containers import unpack
 from dpboost.data.evaluation_rows import is_training_set
+from dpboost.data.table import Reading, read
 from dpboost.data.users import read_users, sample_rows, take_rows
 from dpboost.estimators.cv_callbacks import (
     CVBooster,
@@ -69,11 +70,9 @@ from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.reporting.terms import ReleaseSummary
 from dpboost.schema import Schema
 from dpboost.training.inputs import (
-    Reading,
     known_classes,
     nominal_columns,
     note_labels,
-    read,
     read_labels,
     read_weights,
 )

@@ -31,7 +31,7 @@ from dpboost._utils.validation import (
 from dpboost._utils.warnings import quiet
 from dpboost.budgeting import windows
 from dpboost.budgeting.open_budgets import is_open
-from dpboost.data.columns import unpack
+from dpboost.data.containers import unpack
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.users import take_rows
 from dpboost.estimators.base import PrivateEstimator

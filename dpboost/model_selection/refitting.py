@@ -18,7 +18,8 @@ from dpboost._utils.validation import InvalidParameterError, is_default, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.windows import Window
-from dpboost.data.columns import is_batched, is_distributed
+from dpboost.data.containers import is_batched, is_distributed
+from dpboost.data.table import Reading, read
 from dpboost.data.users import sample_rows, take_rows
 from dpboost.estimators.base import PrivateEstimator
 from dpboost.estimators.intake import PRIVACY_PARAMETERS, learned
@@ -36,11 +37,9 @@ from dpboost.schema import Schema
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import (
     GivenRows,
-    Reading,
     check_kind,
     known_classes,
     note_labels,
-    read,
     read_labels,
     users_of,
 )

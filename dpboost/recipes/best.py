@@ -321,7 +321,9 @@ def build(setting: Setting) -> BoostingLoop:
         learner=learner,
         order=PooledShapes.of(
             constraints.monotone, binner, WEIGHT_UNITS * _hessian_noise(hyper, facts)
-        ),
+        )
+        if constraints.monotone
+        else None,
         choice=_choice(setting, np.flatnonzero(allowed), queue),
         start=start,
         listed=listed,

@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 
 from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
-from dpboost.data.batched_table import BatchedTable
 from dpboost.data.binner import Binner
-from dpboost.data.columns import object_number
+from dpboost.data.containers import object_number
 from dpboost.data.labels import encode_classes
-from dpboost.data.sparse import BinnedRows
-from dpboost.data.table import Table
+from dpboost.data.table import BatchedTable, Table
 from dpboost.losses import Loss, MeanLoss, SquaredLoss
 from dpboost.privacy.queries import SumQuery
 from dpboost.privacy.sensitivity.bound import ContributionBound, Neighbors, Sensitivity
@@ -238,14 +236,6 @@ class EncodedRows:
             return None
         return self.extras.weight_units(weighting, self.indices, self.targets)
 
-    def bins(self, binner: Binner) -> BinnedRows:
-        """Return the bins of the table."""
-        assert self.table is not None
-        n_threads = self.threads.now()
-        if isinstance(self.table, BatchedTable):
-            return self.table.bins(binner, n_threads)
-        return binner.transform(self.table, n_threads)
-
     def bin(
         self,
         binner: Binner,
@@ -263,7 +253,8 @@ class EncodedRows:
             The splits of a single tree, at whose root the rows then are: it counts classes, or adds
             up labels, scaled to [-1, 1]. None for boosting, with scores at their start.
         """
-        bins, weights = self.bins(binner), self.weights(weighting)
+        assert self.table is not None
+        bins, weights = self.table.bins(binner, self.threads.now()), self.weights(weighting)
         if candidates is None:
             return BoostingState(
                 bins,

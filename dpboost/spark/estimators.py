@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget
-from dpboost.data.columns import unpack
+from dpboost.data.containers import unpack
 from dpboost.estimators import docs
 from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor

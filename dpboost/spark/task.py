@@ -15,7 +15,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.cluster.partition_reader import OTHER_ROWS, Part, Reader, Site
 from dpboost.cluster.partition_state import Cell, WorkerMessage, answer
 from dpboost.cluster.partitioned_rows import FitFailedError
-from dpboost.data.columns import unpack
+from dpboost.data.containers import unpack
 from dpboost.spark.task_hub import HubAddress, receive, send
 
 

@@ -50,20 +50,13 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     recipe = request.recipe
 
     # What the schema leaves open, and labels on the grid of a loss.
-    completed = complete_schema(
-        inputs.schema,
-        inputs.columns,
-        rows,
-        task=request.task,
-        assume_public=request.privacy.assume_public,
-        n_bins=request.n_bins,
-        ledger=ledger,
-        assumed_classes=tuple(inputs.classes or ()),
-        assumed_categories=inputs.lists,
-        nominal=inputs.nominal,
-        label_margin=request.objective.label_margin if recipe.objectives else None,
-        row_epsilon=request.privacy.row_epsilon,
-    )
+    known, row_epsilon = request.known_schema(inputs, ledger), request.privacy.row_epsilon
+    if known.whole:
+        completed = known.completed(ledger)
+    else:
+        completed = complete_schema(
+            known, rows, n_bins=request.n_bins, ledger=ledger, row_epsilon=row_epsilon
+        )
     if "categories" in completed.learned:
         rows.apply("read_with", schema=completed.schema)
     loss, classes = choose_loss(request, completed.schema, inputs.extras, completed.label_spread)

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, worded
-from dpboost.data.batched_table import BatchedTable
 from dpboost.data.batches import Batches
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
-from dpboost.data.table import ColumnFacts, Table, read_table
+from dpboost.data.table import ColumnFacts, Reading, Table
 from dpboost.data.users import read_users
 from dpboost.privacy.recording import note
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.row_attributes import RowExtras
-from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
+from dpboost.schema import Schema, lightgbm_name
 from dpboost.training.privacy_params import PrivacyRequest
 
 
@@ -44,22 +43,6 @@ class GivenRows:
         return isinstance(self.X, Batches)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Reading:
-    """Settings to read the table; public."""
-
-    #: Instead of the table's own.
-    feature_names: tuple[str, ...] | None = None
-    #: Columns of numbers that hold categories.
-    categorical: tuple[str | int, ...] = ()
-    zero_as_missing: bool = False
-    #: Whether the rows were assigned by secret random assignment, so that there may be none.
-    may_be_empty: bool = False
-    #: Whether the lists of categories that column types bring along are public by assumption: they
-    #: then have to be the same in all batches and partitions.
-    lists_assumed: bool = False
-
-
 class AsideRows(NamedTuple):
     """Rows that take no part in training.
 
@@ -73,34 +56,6 @@ class AsideRows(NamedTuple):
     X: Any
     labels: NDArray[Any]
     reading: Reading
-
-
-def read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
-    """Read the table as the user asks; one that comes in batches is read when it is used."""
-    if isinstance(X, Table):  # in bins, as it was read
-        return X
-    if isinstance(X, Batches):
-        table = open_table(X, schema, reading)
-        table.check()
-        return table
-    return read_table(
-        X,
-        schema=schema,
-        feature_names=reading.feature_names,
-        zero_as_missing=reading.zero_as_missing,
-        may_be_empty=reading.may_be_empty,
-    )
-
-
-def open_table(batches: Batches, schema: Schema | ResolvedSchema, reading: Reading) -> BatchedTable:
-    """Return a table that comes in batches, of which only the first has been read."""
-    return BatchedTable(
-        batches,
-        schema=schema,
-        feature_names=reading.feature_names,
-        zero_as_missing=reading.zero_as_missing,
-        same_lists=reading.lists_assumed,
-    )
 
 
 def users_of(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpboost._utils.threads import Threads, effective_n_threads
 from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.budgeting.holdout import HELD, TRAINED
+from dpboost.data.table import read
 from dpboost.data.users import first_rows, sample_rows, take_rows
 from dpboost.privacy.ledger import Disjoint, Ledger
 from dpboost.privacy.queries import RowHandle, handle_of
@@ -22,7 +23,6 @@ from dpboost.training.fitted_model import FittedModel, with_facts
 from dpboost.training.inputs import (
     AsideRows,
     GivenRows,
-    read,
     read_extras,
     read_labels,
     users_of,

@@ -17,7 +17,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.budgeting.holdout import HELD
 from dpboost.data.labels import encode_classes
-from dpboost.data.table import Table
+from dpboost.data.table import Table, read
 from dpboost.growing.growth import RoundCallback
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.ledger import Ledger
@@ -26,7 +26,7 @@ from dpboost.recipes.recipe import Setting
 from dpboost.rows.loss_change import LossChange, TwiceJudged
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.fitted_model import ensemble_of
-from dpboost.training.inputs import AsideRows, read
+from dpboost.training.inputs import AsideRows
 from dpboost.training.request import FitRequest, TrainingCallback
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.tree import Tree

@@ -84,22 +84,57 @@ class CompletedSchema:
     label_spread: float | None = None
 
 
-def complete_schema(
+@dataclass(frozen=True, kw_only=True)
+class KnownSchema:
+    """What is known of columns and labels before any release, and what is to be learned; public."""
+
+    schema: ResolvedSchema
+    columns: ColumnFacts
+    #: Columns of numbers that hold categories, which are to be learned.
+    nominal: frozenset[int]
+    #: Parts taken as public by assumption.
+    assumed: tuple[str, ...]
+    #: What has to be learned, each with its words for the report.
+    undeclared: Mapping[str, str]
+    #: The loss wants to know where labels lie inside their bounds, and how far beyond the 1 and
+    #: 99 % points it is to reach, in the distance of these.
+    label_margin: float | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is to be learned."""
+        return not self.undeclared and (
+            self.label_margin is None or self.schema.label_bounds is None
+        )
+
+    def budget(self, ledger: Ledger) -> FitBudget:
+        """Divide what the fit may use once stability histograms have taken their part of delta."""
+        n_histograms = sum(name in self.undeclared for name in ("classes", "categories"))
+        left = ledger.delta - n_histograms * ledger.histogram_delta
+        capacity = ledger.accountant.capacity(ledger.epsilon, left)
+        return split_fit(capacity, list(self.undeclared))
+
+    def completed(self, ledger: Ledger) -> CompletedSchema:
+        """Return what is whole as it is."""
+        training = self.budget(ledger).training
+        return CompletedSchema(
+            schema=self.schema, assumed=self.assumed, learned=(), budget=training
+        )
+
+
+def known_schema(
     schema: ResolvedSchema,
     columns: ColumnFacts,
-    source: RowHandle,
     *,
     task: str,
     assume_public: tuple[str, ...],
-    n_bins: int,
     ledger: Ledger,
     assumed_classes: tuple[Any, ...] = (),
     assumed_categories: Mapping[int, Sequence[Any]] | None = None,
     nominal: frozenset[int] = frozenset(),
     label_margin: float | None = None,
-    row_epsilon: float = 0.0,
-) -> CompletedSchema:
-    """Fill in what ``schema`` leaves open: by assumption where allowed, else by releases.
+) -> KnownSchema:
+    """Fill in what is public by assumption, and name what is left to be learned.
 
     Parameters
     ----------
@@ -107,49 +142,29 @@ def complete_schema(
         What the user declares, by position.
     columns : ColumnFacts
         Names and kinds of the columns.
-    source : RowHandle
-        Of ``RawRows``.
     task : {"regression", "classification"}
         Whether label bounds or classes are needed.
     assume_public : tuple of str
         Which of ``ASSUMPTIONS`` hold.
-    n_bins : int
-        Bins of a numeric column, for grids without bounds of their own.
     ledger : Ledger
-        The gate, with the budget of the whole fit.
+        With the budget of the whole fit; nothing is charged.
     assumed_classes : tuple
         The set of labels, where it is public by assumption.
     assumed_categories : dict of int to sequence, optional
         Lists of categories that column types bring along, where these are public by assumption.
-    nominal : frozenset of int
-        Columns of numbers that hold categories, which are to be learned.
-    label_margin : float, optional
-        The loss wants to know where labels lie inside their bounds, and how far beyond the 1 and
-        99 % points it is to reach, in the distance of these.
-    row_epsilon : float
-        Of one row of the fit, for rules.
+    nominal, label_margin
+        As in `KnownSchema`.
 
     Raises
     ------
     InvalidParameterError
-        When classes or categories must be learned but delta is 0; before any draw.
+        When classes or categories must be learned but delta is 0.
 
     Warns
     -----
-    UndeclaredWarning
-        Once, when anything was learned: names the columns, the first of them if there are many,
-        and the arguments that would have saved its budget.
     AssumedPublicWarning
         Once, when the set of labels is taken as public: lists it. Once, when lists of categories
         are: names their columns.
-
-    Privacy
-    -------
-    What is learned costs one tenth of epsilon together at the most, in equal parts: label bounds,
-    numeric bounds, categories, classes, as far as each is undeclared. Which parts are undeclared
-    is a public fact of the schema and of the column types. What the labels' part has left goes
-    back to training: how much that is follows from released numbers. Where labels lie inside their
-    bounds costs a part of the rest that `learn_label_range` chooses by a released number of rows.
     """
     check_learnable(
         schema,
@@ -175,19 +190,57 @@ def complete_schema(
         assumed.append("set of class labels")
         _warn_of_classes(assumed_classes)
         schema = replace(schema, classes=assumed_classes)
-    steps = _undeclared(schema, columns, task, ledger, nominal)
-    asked = _columns_asked(schema, columns, nominal) if steps else {}
-    budget = split_fit(_capacity_after(steps, ledger), list(steps))
-    schema, left = _learn(schema, columns, source, steps, budget, n_bins, ledger, nominal)
-    _warn(steps, asked)
-    training, learned, spread = budget.training + left, list(steps.values()), None
-    if label_margin is not None and schema.label_bounds is not None:
+    return KnownSchema(
+        schema=schema,
+        columns=columns,
+        nominal=nominal,
+        assumed=tuple(assumed),
+        undeclared=_undeclared(schema, columns, task, ledger, nominal),
+        label_margin=label_margin,
+    )
+
+
+def complete_schema(
+    known: KnownSchema, source: RowHandle, *, n_bins: int, ledger: Ledger, row_epsilon: float = 0.0
+) -> CompletedSchema:
+    """Learn what is not known.
+
+    Parameters
+    ----------
+    source : RowHandle
+        Of ``RawRows``.
+    n_bins : int
+        Bins of a numeric column, for grids without bounds of their own.
+    ledger : Ledger
+        The gate, with the budget of the whole fit.
+    row_epsilon : float
+        Of one row of the fit, for rules.
+
+    Warns
+    -----
+    UndeclaredWarning
+        Once, when anything was learned: names the columns, the first of them if there are many,
+        and the arguments that would have saved its budget.
+
+    Privacy
+    -------
+    What is learned costs one tenth of epsilon together at the most, in equal parts: label bounds,
+    numeric bounds, categories, classes, as far as each is undeclared. Which parts are undeclared
+    is a public fact of the schema and of the column types. What the labels' part has left goes
+    back to training: how much that is follows from released numbers. Where labels lie inside their
+    bounds costs a part of the rest that `learn_label_range` chooses by a released number of rows.
+    """
+    budget = known.budget(ledger)
+    schema, left = _learn(known, source, budget, n_bins, ledger)
+    _warn(known)
+    training, learned, spread = budget.training + left, list(known.undeclared.values()), None
+    if known.label_margin is not None and schema.label_bounds is not None:
         before = ledger.spent
         with ledger.sequential("preparation"):
             labels = learn_label_range(
                 schema.label_bounds,
                 source,
-                margin=label_margin,
+                margin=known.label_margin,
                 budget=training,
                 ledger=ledger,
                 epsilon=row_epsilon,
@@ -200,7 +253,7 @@ def complete_schema(
             learned.append("range of labels inside their bounds")
     return CompletedSchema(
         schema=schema,
-        assumed=tuple(assumed),
+        assumed=known.assumed,
         learned=tuple(learned),
         budget=training,
         label_spread=spread,
@@ -236,13 +289,6 @@ def with_types(
         integer=schema.integer | (columns.integer - columns.categorical - nominal),
         bounds={**schema.bounds, **flags},
     )
-
-
-def _capacity_after(steps: dict[str, str], ledger: Ledger) -> PrivacyCost:
-    """Return what the fit may use once stability histograms have taken their part of delta."""
-    n_histograms = sum(name in steps for name in ("classes", "categories"))
-    left = ledger.delta - n_histograms * ledger.histogram_delta
-    return ledger.accountant.capacity(ledger.epsilon, left)
 
 
 def _numeric_columns(
@@ -376,51 +422,34 @@ def _warn_of_lists(names: Sequence[str]) -> None:
     )
 
 
-def _columns_asked(
-    schema: ResolvedSchema, columns: ColumnFacts, nominal: frozenset[int]
-) -> dict[str, str]:
-    """Return, for what may be learned of columns, their names: the first of them, if many."""
-    numeric = _numeric_columns(schema, columns, nominal)
-    positions = {
-        "bounds": numeric,
-        "common_bound": numeric,
-        "categories": _category_tally(schema, columns, nominal).positions,
-    }
-    return {
-        step: _some([columns.feature_names[position] for position in found])
-        for step, found in positions.items()
-    }
-
-
-def _warn(steps: dict[str, str], asked: dict[str, str]) -> None:
+def _warn(known: KnownSchema) -> None:
     """Warn once about estimated metadata, and which declarations would save the budget."""
-    if steps:
-        arguments = {name: name for name in steps} | {"common_bound": "bounds"}
-        names = sorted({arguments[name] for name in steps})
-        learned = [
-            f"{words} ({asked[name]})" if name in asked else words for name, words in steps.items()
-        ]
-        warn_user(
-            f"One tenth of the privacy budget was used to estimate {', '.join(learned)}. "
-            f"Declare public metadata in the schema to save it: {', '.join(names)}.",
-            UndeclaredWarning,
-        )
+    if not known.undeclared:
+        return
+    numeric = _numeric_columns(known.schema, known.columns, known.nominal)
+    nominal = _category_tally(known.schema, known.columns, known.nominal).positions
+    asked = {"bounds": numeric, "common_bound": numeric, "categories": nominal}
+    learned = []
+    for name, words in known.undeclared.items():
+        names = [known.columns.feature_names[position] for position in asked.get(name, ())]
+        learned.append(f"{words} ({_some(names)})" if name in asked else words)
+    arguments = {"common_bound": "bounds"}
+    names = sorted({arguments.get(name, name) for name in known.undeclared})
+    warn_user(
+        f"One tenth of the privacy budget was used to estimate {', '.join(learned)}. "
+        f"Declare public metadata in the schema to save it: {', '.join(names)}.",
+        UndeclaredWarning,
+    )
 
 
 def _learn(
-    schema: ResolvedSchema,
-    columns: ColumnFacts,
-    source: RowHandle,
-    steps: dict[str, str],
-    budget: FitBudget,
-    n_bins: int,
-    ledger: Ledger,
-    nominal: frozenset[int],
+    known: KnownSchema, source: RowHandle, budget: FitBudget, n_bins: int, ledger: Ledger
 ) -> tuple[ResolvedSchema, PrivacyCost]:
     """Run the charged releases that fill the schema; return what they have left as well."""
+    schema, columns, nominal = known.schema, known.columns, known.nominal
     left = NO_COST
     with ledger.sequential("preparation"):
-        for name in steps:
+        for name in known.undeclared:
             share = budget.preparation[name]
             if name == "label_bounds":
                 before = ledger.spent

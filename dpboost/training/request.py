@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost._utils.warnings import of_table, warn_user
 from dpboost.data.binner import Binner
-from dpboost.data.table import ColumnFacts
+from dpboost.data.table import ColumnFacts, Reading
 from dpboost.growing.growth import RoundCallback
 from dpboost.growing.monotone_leaves import check_ordered
 from dpboost.lightgbm.init_model import EarlierModel
@@ -35,7 +35,6 @@ from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.inputs import (
-    Reading,
     check_kind,
     check_number_of_classes,
     known_classes,
@@ -51,7 +50,12 @@ from dpboost.training.privacy_params import (
     warn_of_sum,
 )
 from dpboost.training.private_bins import released_columns
-from dpboost.training.public_schema import CompletedSchema, check_learnable
+from dpboost.training.public_schema import (
+    CompletedSchema,
+    KnownSchema,
+    check_learnable,
+    known_schema,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -310,6 +314,20 @@ class FitRequest:
         if privacy.row_epsilon < least:
             what = "recipe and depth" if self.recipe.single else "recipe, depth and number of trees"
             raise privacy.refuse_epsilon(self.owner, least, what)
+
+    def known_schema(self, inputs: Inputs, ledger: Ledger) -> KnownSchema:
+        """Return what the user declares and what is public by assumption."""
+        return known_schema(
+            inputs.schema,
+            inputs.columns,
+            task=self.task,
+            assume_public=self.privacy.assume_public,
+            ledger=ledger,
+            assumed_classes=tuple(inputs.classes or ()),
+            assumed_categories=inputs.lists,
+            nominal=inputs.nominal,
+            label_margin=self.objective.label_margin if self.recipe.objectives else None,
+        )
 
     def divide(
         self, completed: CompletedSchema, loss: Loss, binner: Binner

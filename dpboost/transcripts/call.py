@@ -19,7 +19,7 @@ import scipy.sparse
 
 from dpboost._utils.validation import InvalidParameterError, is_default
 from dpboost.data.batches import Batches
-from dpboost.data.columns import is_dataset, is_frame, unpack
+from dpboost.data.containers import is_dataset, is_frame, unpack
 from dpboost.data.evaluation_rows import (
     TRAINING_ROWS,
     evaluation_pairs,

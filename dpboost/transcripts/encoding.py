@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import is_dataset, is_frame, unpack
+from dpboost.data.containers import is_dataset, is_frame, unpack
 from dpboost.schema import DataDictionary, Schema
 from dpboost.transcripts.call import Call, GroupForm, LabelForm, NumbersForm, TableForm
 

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from dpboost._utils.validation import is_command_line
 from dpboost._utils.version import __version__
 from dpboost.data.batches import Batches
-from dpboost.data.columns import is_batched
+from dpboost.data.containers import is_batched
 from dpboost.data.declared_rows import Declaration, DeclaredRows, frame_of
 from dpboost.data.evaluation_rows import evaluation_pairs, same_rows
 from dpboost.privacy.recording import Recording, current, recording

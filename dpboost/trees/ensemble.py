@@ -54,7 +54,7 @@ class Ensemble:
         text with ``raw_score=True``, of shape (n_rows,), or (n_rows, n_outputs) for several
         outputs; they do not depend on the number of threads.
         """
-        bins = self.binner.transform(table, n_threads)
+        bins = table.bins(self.binner, n_threads)
         n_rows = bins.shape[1]
         rows = np.arange(n_rows, dtype=np.int32)
         nothing_seen = np.zeros(n_rows, dtype=np.int32)

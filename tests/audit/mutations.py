@@ -45,6 +45,7 @@ from dpboost.rows import (
     raw_rows,
 )
 from dpboost.training import fit, fitted_model, loss_choice, private_bins, public_schema, request
+from dpboost.training.public_schema import KnownSchema
 from dpboost.trees import gain
 
 ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE
@@ -542,12 +543,12 @@ def refill_after_the_filter():
 def learned_exactly(change):
     original = fit.complete_schema
 
-    def complete_schema(schema, columns, source, **options):
-        completed = original(schema, columns, source, **options)
+    def complete_schema(known, source, **options):
+        completed = original(known, source, **options)
         raw = rows_of(source)
         return replace(completed, schema=change(completed.schema, raw.table, raw.labels))
 
-    return [(fit, "complete_schema", complete_schema)]
+    return [(KnownSchema, "whole", False), (fit, "complete_schema", complete_schema)]
 
 
 def quantile_bins():

@@ -16,7 +16,7 @@ from scipy import sparse
 import dpboost
 from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, DPTreeRegressor
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import is_batched
+from dpboost.data.containers import is_batched
 from dpboost.federated import (
     FederatedBoostingClassifier,
     FederatedBoostingRegressor,

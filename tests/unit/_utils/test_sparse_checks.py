@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from dpboost import Dataset, DPBoostClassifier, InvalidParameterError, Schema
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost.data.binner import Binner
-from dpboost.data.columns import unpack
 from dpboost.data.conform import conform
+from dpboost.data.containers import unpack
 from dpboost.data.feature_bins import uniform_bins
 from dpboost.data.table import read_table
 

@@ -7,10 +7,10 @@ import scipy.sparse
 
 from dpboost import InvalidParameterError
 from dpboost.cluster.partition_reader import Part, Reader, Site
+from dpboost.data.table import Reading
 from dpboost.data.users import sample_rows
 from dpboost.privacy.randomness import RowCoins
 from dpboost.schema import Schema
-from dpboost.training.inputs import Reading
 
 X = np.arange(12.0).reshape(4, 3)
 Y = np.array([0.0, 1.0, 1.0, 0.0])

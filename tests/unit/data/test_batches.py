@@ -8,7 +8,7 @@ import scipy.sparse
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batches import Batches
-from dpboost.data.columns import is_batched, unpack
+from dpboost.data.containers import is_batched, unpack
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 Y = X[:, 0]

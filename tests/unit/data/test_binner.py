@@ -9,11 +9,11 @@ import pytest
 import scipy.sparse
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.batched_table import BatchedTable, binned_table
 from dpboost.data.batches import Batches
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins, EdgeBins, uniform_bins
-from dpboost.data.table import read_table
+from dpboost.data.read_once import binned_table
+from dpboost.data.table import BatchedTable, Reading, read_table
 from dpboost.schema import Schema
 from tests.tables import dense_bins
 
@@ -233,7 +233,7 @@ def test_declared_integers_are_codes():
     assert binner.features == (CategoryBins(codes=(5, 1, 9)),)
     assert binner.labels == {}
     table = read_table([[1], [9], [5], [0], [np.nan]], schema=Schema(categories={0: [5, 1, 9]}))
-    np.testing.assert_array_equal(binner.transform(table), [[1, 2, 0, 3, 3]])
+    np.testing.assert_array_equal(table.bins(binner), [[1, 2, 0, 3, 3]])
 
 
 def test_ordered_categories_are_numbers():
@@ -243,7 +243,7 @@ def test_ordered_categories_are_numbers():
     binner = Binner.from_schema(resolved, categorical=table.categorical, ordered=table.ordered)
     assert binner.is_categorical.tolist() == [0]
     assert binner.pandas_categories() == [["S", "M", "L"]]
-    np.testing.assert_array_equal(binner.transform(table), [[0, 2, 3]])
+    np.testing.assert_array_equal(table.bins(binner), [[0, 2, 3]])
     np.testing.assert_array_equal(binner.thresholds(0), [0.0 + ZERO, 1.0, np.inf])
     many = Binner.from_schema(resolved, categorical={0: list(range(1000))}, ordered={0})
     assert many.n_bins.tolist() == [255]
@@ -263,7 +263,7 @@ def test_categories_beyond_255_are_other_with_one_warning():
         binner.bin_values(0, np.array([254.0, 255.0, 299.0])), [254, 255, 255]
     )
     frame = pd.DataFrame({"a": [3, 280], "b": ["v254", "v255"], "c": [0.0, 0.0]})
-    bins = binner.transform(read_table(frame, schema=resolved))
+    bins = read_table(frame, schema=resolved).bins(binner)
     np.testing.assert_array_equal(bins[:2], [[3, 255], [254, 255]])
 
 
@@ -274,7 +274,7 @@ def test_tables_of_every_kind_give_the_same_bins():
     )
     rng = np.random.default_rng(5)
     X = rng.integers(-4, 5, (400, 3)) * (rng.random((400, 3)) < 0.5)
-    expected = binner.transform(read_table(X.astype(np.float64)))
+    expected = read_table(X.astype(np.float64)).bins(binner)
     kinds = [X, X.astype("f4"), X.astype("f2"), X.astype("i1"), X.astype(object), X.tolist()]
     kinds += [np.asfortranarray(X), scipy.sparse.csr_matrix(X), scipy.sparse.coo_array(X)]
     kinds += [pd.DataFrame(X), pd.DataFrame(X).astype("Int16"), pd.DataFrame(X).astype("f4")]
@@ -291,18 +291,18 @@ def test_tables_of_every_kind_give_the_same_bins():
 def test_extreme_tables_are_no_errors():
     binner = one(uniform_bins(0.0, 1.0, 4))
     huge = [[10**400], [-(10**400)], [None], [2**70]]
-    np.testing.assert_array_equal(binner.transform(read_table(huge)), [[3, 0, 4, 3]])
-    np.testing.assert_array_equal(binner.transform(read_table([[np.nan]] * 3)), [[4, 4, 4]])
+    np.testing.assert_array_equal(read_table(huge).bins(binner), [[3, 0, 4, 3]])
+    np.testing.assert_array_equal(read_table([[np.nan]] * 3).bins(binner), [[4, 4, 4]])
     empty = scipy.sparse.csr_matrix((5, 1))
     np.testing.assert_array_equal(dense_bins(binner, read_table(empty)), [[0] * 5])
 
 
 def test_a_table_that_does_not_fit_is_refused():
     with pytest.raises(InvalidParameterError, match="X has 2 features, but Binner is expecting 1"):
-        one(uniform_bins(0.0, 1.0, 4)).transform(read_table([[1, 2]]))
+        read_table([[1, 2]]).bins(one(uniform_bins(0.0, 1.0, 4)))
     frame = pd.DataFrame({"x": pd.Categorical(["a", "b"])})
     with pytest.raises(InvalidParameterError, match="categories of column 'x' differ"):
-        one(CategoryBins(codes=(0, 1))).transform(read_table(frame))
+        read_table(frame).bins(one(CategoryBins(codes=(0, 1))))
 
 
 def test_transform_of_seen_categories_warns_of_nothing():
@@ -333,17 +333,17 @@ def test_categories_of_a_frame_have_the_bins_of_their_codes(listed, ordered):
     schema = Schema(categories={"x": listed})
     bins = EdgeBins(edges=(0.5,)) if ordered else CategoryBins(codes=(0, 2, 1)[: len(listed)])
     binner = Binner(features=[bins], feature_names=["x"], labels={0: listed})
-    expected = one(bins).transform(read_table(np.array(codes)[:, np.newaxis]))
+    expected = read_table(np.array(codes)[:, np.newaxis]).bins(one(bins))
     for x in (column, pd.Series(cells, dtype=object)):
         table = read_table(pd.DataFrame({"x": x}), schema=schema)
-        np.testing.assert_array_equal(binner.transform(table), expected)
+        np.testing.assert_array_equal(table.bins(binner), expected)
 
 
 @pytest.mark.parametrize("n_rows", [5, 7, 2])
 def test_batches_with_other_rows_than_were_counted_are_refused(n_rows):
     features = [uniform_bins(0.0, 1.0, 4)] * 4
     binner = Binner(features=features, feature_names=list("abcd"))
-    table = BatchedTable(Batches([np.zeros((3, 4))] * 2), schema=Schema())
+    table = BatchedTable(Batches([np.zeros((3, 4))] * 2), Schema(), Reading())
     table.n_rows = n_rows
     with pytest.raises(InvalidParameterError, match=r"the number of rows that len\(X\) states"):
         table.bins(binner, 1)
@@ -355,10 +355,10 @@ def test_rows_that_were_read_into_bins_have_no_others():
     binner = Binner(features=[uniform_bins(0.0, 1.0, 4)], feature_names=["a"])
     other = Binner(features=[uniform_bins(0.0, 2.0, 4)], feature_names=["a"])
     table = read_table(np.zeros((3, 1)), feature_names=["a"])
-    read = binned_table(table, binner, binner.transform(table))
-    assert binner.transform(read) is binner.transform(read)
+    read = binned_table(table, binner, table.bins(binner))
+    assert read.bins(binner) is read.bins(binner)
     with pytest.raises(InvalidParameterError, match="asks for others: pass X as a table"):
-        other.transform(read)
+        read.bins(other)
 
 
 def test_a_frame_in_batches_has_the_bins_of_the_whole():
@@ -371,9 +371,9 @@ def test_a_frame_in_batches_has_the_bins_of_the_whole():
     features = [CategoryBins(codes=(0, 1)), uniform_bins(0.0, 4.0, 4)]
     binner = Binner(features=features, feature_names=["x", "y"], labels={0: ["b", "a"]})
     batches = Batches([frame.iloc[:2], frame.iloc[2:3], frame.iloc[3:]])
-    table = BatchedTable(batches, schema=Schema())
+    table = BatchedTable(batches, Schema(), Reading())
     table.check()
-    expected = binner.transform(read_table(frame))
+    expected = read_table(frame).bins(binner)
     np.testing.assert_array_equal(expected, [[1, 0, 2, 0, 1], [0, 3, 4, 1, 2]])
     np.testing.assert_array_equal(table.bins(binner, 1), expected)
 

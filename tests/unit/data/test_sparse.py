@@ -31,8 +31,8 @@ def binner():
 def both():
     """The same bins, dense and sparse."""
     values = matrix()
-    dense = binner().transform(read_table(values))
-    return dense, binner().transform(read_table(scipy.sparse.csr_matrix(values)))
+    dense = read_table(values).bins(binner())
+    return dense, read_table(scipy.sparse.csr_matrix(values)).bins(binner())
 
 
 def test_columns_with_values_of_their_own_elsewhere():
@@ -88,7 +88,7 @@ def test_columns_and_rows_are_those_of_the_dense_matrix(both):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_table_by_row_gives_the_bins_of_one_by_column(dtype):
     X = scipy.sparse.csr_matrix(matrix().astype(dtype))
-    by_row, by_column = (binner().transform(read_table(table)) for table in (X, X.tocsc()))
+    by_row, by_column = (read_table(table).bins(binner()) for table in (X, X.tocsc()))
     for name in ("column_start", "rows", "bins", "fill"):
         np.testing.assert_array_equal(getattr(by_row, name), getattr(by_column, name))
 
@@ -143,8 +143,8 @@ def test_indices_of_any_width(index):
 
 def test_a_dense_matrix_of_sparse_bins_holds_all_of_them():
     X = matrix()
-    bins = binner().transform(read_table(scipy.sparse.csr_matrix(X)))
-    expected = binner().transform(read_table(X))
+    bins = read_table(scipy.sparse.csr_matrix(X)).bins(binner())
+    expected = read_table(X).bins(binner())
     assert isinstance(bins, SparseBins)
     np.testing.assert_array_equal(dense_matrix(bins), expected)
     assert dense_matrix(expected) is expected

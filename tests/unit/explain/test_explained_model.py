@@ -36,7 +36,7 @@ def test_contributions_add_up(model, of_three):
         raw = ensemble.predict_raw(rows).reshape(20, -1)
         means = own.explain(pairs=0).intercept
         for output in range(outputs):
-            found, error = contributions(ensemble, ensemble.binner.transform(rows, 1), output)
+            found, error = contributions(ensemble, rows.bins(ensemble.binner, 1), output)
             np.testing.assert_allclose(found.sum(axis=1) + means[output], raw[:, output], atol=1e-3)
             assert (error >= 0).all()
 

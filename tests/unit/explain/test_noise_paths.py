@@ -36,7 +36,7 @@ def test_spreads_are_those_of_refits():
         model = fitted(noise_seed=seed, n_estimators=400)
         scores.append(model.ensemble_.predict_raw(read_table(X, schema=model.schema_)))
     ensemble = model.ensemble_
-    bins = ensemble.binner.transform(read_table(X, schema=model.schema_), 1)
+    bins = read_table(X, schema=model.schema_).bins(ensemble.binner, 1)
     found = spread(ensemble, bins, noise_paths(ensemble))
     refits = np.std(scores, axis=0, ddof=1)
     ratio = np.sqrt((found**2).mean() / (refits**2).mean())

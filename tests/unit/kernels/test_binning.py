@@ -56,7 +56,7 @@ def reference(binner, values):
 def test_bins_match_plain_arithmetic(dtype, n):
     binner = mixed_binner()
     values = rows(n, dtype=dtype)
-    bins = binner.transform(read_table(values))
+    bins = read_table(values).bins(binner)
     assert bins.dtype == np.uint8
     assert bins.flags.c_contiguous
     np.testing.assert_array_equal(bins, reference(binner, values))
@@ -66,20 +66,20 @@ def test_bins_match_plain_arithmetic(dtype, n):
 def test_a_row_has_the_same_bins_wherever_it_stands(dtype):
     binner = mixed_binner()
     values = rows(700, dtype=dtype)
-    whole = binner.transform(read_table(values))
-    alone = [binner.transform(read_table(values[i : i + 1]))[:, 0] for i in range(0, 700, 7)]
+    whole = read_table(values).bins(binner)
+    alone = [read_table(values[i : i + 1]).bins(binner)[:, 0] for i in range(0, 700, 7)]
     np.testing.assert_array_equal(whole[:, ::7], np.transpose(alone))
-    shifted = binner.transform(read_table(values[1:]))
+    shifted = read_table(values[1:]).bins(binner)
     np.testing.assert_array_equal(whole[:, 1:], shifted)
     for n_threads in (2, 3, 4):
-        np.testing.assert_array_equal(whole, binner.transform(read_table(values), n_threads))
+        np.testing.assert_array_equal(whole, read_table(values).bins(binner, n_threads))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_memory_layout_does_not_matter(dtype):
     binner = mixed_binner()
     values = rows(600, dtype=dtype)
-    expected = binner.transform(read_table(values))
+    expected = read_table(values).bins(binner)
     wide = np.zeros((1200, 15), dtype=dtype)
     wide[::2, ::3] = values
     frozen = values.copy()
@@ -96,7 +96,7 @@ def test_memory_layout_does_not_matter(dtype):
     }
     assert not views["unaligned"].flags.aligned
     for name, view in views.items():
-        np.testing.assert_array_equal(binner.transform(read_table(view), 2), expected, err_msg=name)
+        np.testing.assert_array_equal(read_table(view).bins(binner, 2), expected, err_msg=name)
 
 
 @pytest.mark.parametrize("n_stored", [0, 1, 3, 300])
@@ -110,7 +110,7 @@ def test_sparse_columns_have_the_bins_of_dense_ones(n_stored, dtype):
     for f in range(5):
         values[rng.permutation(1000)[:n_stored], f] = rows(1000, dtype=dtype)[:n_stored, f]
     matrix = scipy.sparse.csc_matrix(values)
-    expected = binner.transform(read_table(values))
+    expected = read_table(values).bins(binner)
     for n_threads in (1, 3):
         np.testing.assert_array_equal(dense_bins(binner, read_table(matrix), n_threads), expected)
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)

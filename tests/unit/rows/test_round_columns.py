@@ -28,8 +28,8 @@ def table():
 )
 def test_every_round_gets_the_bins_of_its_rows(kind, asked):
     values, binner, order, starts = table()
-    expected = binner.transform(read_table(values))
-    columns = RoundColumns(binner.transform(read_table(kind(values))), order, starts, 2)
+    expected = read_table(values).bins(binner)
+    columns = RoundColumns(read_table(kind(values)).bins(binner), order, starts, 2)
     for index in asked:
         found = columns.take(index)
         rows = order[starts[index] : starts[index + 1]]
@@ -45,7 +45,7 @@ def test_rounds_are_copied_together_and_no_more_than_an_eighth_of_the_rows_at_a_
         parts.append(np.diff(part).tolist())
 
     monkeypatch.setattr("dpboost.rows.round_columns.row_assignment.gather_rounds", note)
-    columns = RoundColumns(binner.transform(read_table(values)), order, starts, 1)
+    columns = RoundColumns(read_table(values).bins(binner), order, starts, 1)
     for index in range(len(SIZES)):
         assert columns.take(index).flags.c_contiguous
     assert parts == [[150], [10, 0], [30], [20], [85], [5]]

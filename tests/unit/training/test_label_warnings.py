@@ -10,7 +10,7 @@ import pytest
 import dpboost
 from dpboost import DPBoostClassifier, DPTreeClassifier, ParameterWarning
 from dpboost._utils.validation import InvalidParameterError, command_line
-from dpboost.data.columns import to_float
+from dpboost.data.containers import to_float
 from dpboost.federated import FederatedBoostingClassifier
 from dpboost.training.loss_choice import SeenRows
 from dpboost.training.released_warnings import expected_of, warn_of_labels

@@ -69,7 +69,7 @@ def released(records, X=None, n_bins=16):
 
 def test_bins_are_finer_where_rows_are():
     before, after, table = released(ledger())
-    equal, found = before.transform(table)[0], after.transform(table)[0]
+    equal, found = table.bins(before)[0], table.bins(after)[0]
     dense = data()[:, 0] < 0.1
     assert len(np.unique(equal[dense])) <= 3
     assert len(np.unique(found[dense])) >= 10
@@ -109,11 +109,11 @@ def test_rows_in_a_part_of_wide_bounds_are_counted_in_finer_cells():
     # Only the feature that needs it is counted again, and nothing is left for the trees.
     assert second.bound.constant == pytest.approx(ROW_UNITS, rel=1e-5)
     assert records.spent == records.capacity
-    assert len(np.unique(after.transform(table)[0])) >= 48
+    assert len(np.unique(table.bins(after)[0])) >= 48
     assert (after.features[0].lower, after.features[0].upper) == (0, 1)
     # What lies elsewhere is still told apart from them, and from what is further away.
     far = read_table(np.array([[0.0], [0.45], [0.505], [0.6], [1.0]]).repeat(3, axis=1))
-    assert (np.diff(after.transform(far)[0].astype(int)) > 0).all()
+    assert (np.diff(far.bins(after)[0].astype(int)) > 0).all()
 
 
 def test_masses_of_finer_cells_are_those_of_the_rows(monkeypatch):
@@ -129,7 +129,7 @@ def test_masses_of_finer_cells_are_those_of_the_rows(monkeypatch):
     _, after, table = released(ledger(), X)
     ((bins, masses),) = found
     assert after.features[0] == bins
-    counts = np.bincount(after.transform(table)[0], minlength=len(masses))
+    counts = np.bincount(table.bins(after)[0], minlength=len(masses))
     assert counts[-1] == masses[-1] == 30
     # An edge of the two grids may be one unit in the last place apart.
     assert np.abs(np.cumsum(counts - masses)).max() <= 1
@@ -219,7 +219,7 @@ def test_cells_are_counted_together_where_noise_hides_single_ones():
         entry = records.entries[0]
         found[epsilon] = entry.size // 2
         # Also with much noise most cuts are where the rows are, in a tenth of the bounds.
-        inside = np.quantile(after.transform(table)[1], [0.01, 0.99])
+        inside = np.quantile(table.bins(after)[1], [0.01, 0.99])
         assert inside[1] - inside[0] >= 20
     assert found[1.0] == N_CELLS
     assert found[0.01] <= N_CELLS // 4 + 2
@@ -245,7 +245,7 @@ def test_noise_moves_the_bins_only_a_little():
     _, exact, table = released(ledger())
     _, noisy, _ = released(ledger(1.0, 1e-6))
     dense = data()[:, 0] < 0.1
-    assert len(np.unique(noisy.transform(table)[0][dense])) >= 8
+    assert len(np.unique(table.bins(noisy)[0][dense])) >= 8
     # Without noise the two would be the same bins.
     assert noisy.features[0].table != exact.features[0].table
 

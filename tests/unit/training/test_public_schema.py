@@ -22,6 +22,7 @@ from dpboost.training.public_schema import (
     UndeclaredWarning,
     check_learnable,
     complete_schema,
+    known_schema,
 )
 from tests.unit.ledgers import open_ledger
 
@@ -60,19 +61,25 @@ def complete(
 ):
     table = read_table(X, schema=schema)
     resolved = Schema.coerce(schema).resolve(table.feature_names)
-    return complete_schema(
+    known = known_schema(
         resolved,
         table.columns,
-        handle_of(RawRows(table=table, labels=np.asarray(y), counted=counted)),
         task=task,
         assume_public=assume_public,
-        n_bins=n_bins,
         ledger=records,
         assumed_classes=tuple(np.unique(y).tolist()),
         assumed_categories=table.categorical if "categories" in assume_public else {},
-        label_margin=label_margin,
-        row_epsilon=float(records.epsilon),
         nominal=frozenset(nominal),
+        label_margin=label_margin,
+    )
+    if known.whole:
+        return known.completed(records)
+    return complete_schema(
+        known,
+        handle_of(RawRows(table=table, labels=np.asarray(y), counted=counted)),
+        n_bins=n_bins,
+        ledger=records,
+        row_epsilon=float(records.epsilon),
     )
 
 
@@ -613,17 +620,16 @@ def test_histograms_count_the_rows_they_are_told_to():
 
 def test_the_set_of_classes_is_that_of_all_rows():
     table = read_table(np.zeros((4, 1)))
-    completed = complete_schema(
+    known = known_schema(
         Schema(bounds={0: (0, 1)}).resolve(table.feature_names),
         table.columns,
-        handle_of(RawRows(table=table, labels=np.array([1, 1, 1, 1]))),
         task="classification",
         assume_public=ASSUMED_BY_DEFAULT,
-        n_bins=16,
         ledger=ledger(),
         assumed_classes=(0, 1, 2),
     )
-    assert completed.schema.classes == (0, 1, 2)
+    assert known.whole
+    assert known.completed(ledger()).schema.classes == (0, 1, 2)
 
 
 # -- types of columns -----------------------------------------------------------------------------

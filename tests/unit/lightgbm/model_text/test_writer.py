@@ -480,7 +480,7 @@ def test_binned_training_and_raw_prediction_agree(tools, seed):
     order = rng.permutation(["z", "y", "new", "x"]).tolist()
     frame["city"] = pd.Categorical(rng.choice([*order, None], 300), categories=order)
     frame = conform(frame, ensemble.binner)
-    bins = ensemble.binner.transform(read_table(frame))
+    bins = read_table(frame).bins(ensemble.binner)
     assert len(np.unique(bins[6])) == 4
     np.testing.assert_array_equal(
         booster.predict(frame, raw_score=True), binned_scores(ensemble, bins)
