@@ -315,31 +315,31 @@ def build(setting: Setting) -> BoostingLoop:
     if share and _drawable_start(share, hyper, facts):
         place = binner, setting.masses, lambda: queue.to_begin_with
         start = _start(share, hyper, setting.loss, *place)
+    order = None
+    if constraints.monotone:
+        noise = WEIGHT_UNITS * _hessian_noise(hyper, facts)
+        order = PooledShapes.of(constraints.monotone, binner, noise)
     return BoostingLoop(
         n_rounds=hyper.n_estimators,
         schedule=_schedule(hyper),
         learner=learner,
-        order=PooledShapes.of(
-            constraints.monotone, binner, WEIGHT_UNITS * _hessian_noise(hyper, facts)
-        )
-        if constraints.monotone
-        else None,
+        order=order,
         choice=_choice(setting, np.flatnonzero(allowed), queue),
         start=start,
         listed=listed,
-        stretch=_stretch(facts, monotone=bool(constraints.monotone)),
+        stretch=1.0 if _keeps_steps(setting) else rules["stretch"],
     )
 
 
-def _stretch(facts: PublicFacts, *, monotone: bool) -> float:
-    """Return by what the model's leaves are larger than those that the rows train on.
+def _keeps_steps(setting: Setting) -> bool:
+    """Return whether a model's leaves must be as large as those that the rows train on.
 
-    Not where the user sets the size of steps, nor where later fits or corrections of sums go by the
+    So where the user sets the size of steps, and where later fits or corrections of sums go by the
     scores of the rows.
     """
-    if monotone or facts.continued or {"learning_rate", "max_delta_step"} & facts.given.keys():
-        return 1.0
-    return float(rules_of(facts)["stretch"])
+    facts = setting.facts
+    by_user = {"learning_rate", "max_delta_step"} & facts.given.keys()
+    return bool(setting.constraints.monotone or facts.continued or by_user)
 
 
 def _drawable_start(share: Fraction, hyper: BestParameters, facts: PublicFacts) -> bool:
@@ -348,19 +348,23 @@ def _drawable_start(share: Fraction, hyper: BestParameters, facts: PublicFacts) 
     Whatever its number of columns is, which a choice decides.
     """
     noise = facts.accountant.noise(facts.budget * share / (2 * N_STEPS))
-    limit = min(1.0, CLIP_OF_LINEAR * hyper.gradient_clip)
     for n_columns in (2, min(MOST_LINEAR, facts.n_features)):
         columns = np.arange(n_columns, dtype=np.int32)
         design = LinearColumns.of_length_one(columns, np.zeros((n_columns, 256), dtype=np.int64))
         for query in (
             SecondMoments(design=design, loss=facts.loss),
-            GradientMoments(design=design, loss=facts.loss, gradient_limit=limit),
+            GradientMoments(design=design, loss=facts.loss, gradient_limit=_limit_of_linear(hyper)),
         ):
             try:
                 facts.accountant.cost(noise, query.bounds(facts.neighbors)[0])
             except InvalidParameterError:
                 return False
     return True
+
+
+def _limit_of_linear(hyper: BestParameters) -> float:
+    """Return the bound of gradients of the linear model."""
+    return min(1.0, CLIP_OF_LINEAR * hyper.gradient_clip)
 
 
 def _start(
@@ -379,7 +383,7 @@ def _start(
         masses=masses,
         loss=loss,
         share=share,
-        gradient_limit=min(1.0, CLIP_OF_LINEAR * hyper.gradient_clip),
+        gradient_limit=_limit_of_linear(hyper),
         prior=hyper.gradient_clip,
     )
 
