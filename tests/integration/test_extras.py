@@ -41,7 +41,7 @@ def without(absent, statement):
         (("pyarrow",), "import dpboost.spark", "spark"),
         (
             ("pandas",),
-            "import dpboost.data.columns as c; c._pandas('pyarrow')",
+            "import dpboost.data.containers as c; c._pandas('pyarrow')",
             "pandas",
         ),
     ],
