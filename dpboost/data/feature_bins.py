@@ -200,7 +200,6 @@ class CategoryBins:
 FeatureBins: TypeAlias = AffineBins | EdgeBins | CategoryBins
 
 
-@lru_cache(maxsize=64, typed=True)
 def number_codes(values: Sequence[Any], name: str) -> tuple[int, ...]:
     """Return declared categories as the integers that stand in a column of numbers."""
     for value in values:
@@ -213,6 +212,7 @@ def number_codes(values: Sequence[Any], name: str) -> tuple[int, ...]:
     return tuple(int(value) for value in values)
 
 
+@lru_cache(maxsize=64, typed=True)
 def uniform_bins(lower: float, upper: float, n_bins: int) -> AffineBins:
     """Return ``n_bins`` equal bins between two bounds; equal bounds make one bin."""
     n_bins = check_integer("n_bins", "uniform_bins", n_bins, low=1, high=MAX_VALUE_BINS)
