@@ -206,7 +206,7 @@ class Binner:
         """Number of features."""
         return len(self.features)
 
-    def kernel_maps(self, first: int, last: int) -> dict[str, Any]:
+    def kernel_arguments(self, first: int, last: int) -> dict[str, Any]:
         """Return the arguments of the binning kernels for features ``first`` to ``last - 1``."""
         return self._maps.arguments(first, last)
 

@@ -255,12 +255,12 @@ class Table:
         if self.kept_bins is not None:
             return self.kept_bins(binner)
         if self.stored is not None:
-            return stored_bins(self.stored, binner.kernel_maps, n_threads)
+            return stored_bins(self.stored, binner.kernel_arguments, n_threads)
         out = np.empty((self.n_features, self.n_rows), dtype=np.uint8)
         for row, first, values in self.pieces():
             last = first + values.shape[1]
             useful = min(n_threads, 1 + values.size // VALUES_A_THREAD)
-            maps = binner.kernel_maps(first, last)
+            maps = binner.kernel_arguments(first, last)
             binning.bin_dense(values, **maps, out=out[first:last], first_row=row, n_threads=useful)
         for feature in self.categorical:
             codes, categories = self.coded(feature)

@@ -483,3 +483,8 @@ def test_bounds_of_any_size_give_bins_of_whole_numbers(bounds):
 def test_fractions_keep_equal_bins():
     schema = Schema(bounds={0: (0, 1), 1: (0, 1)}, integer=[1]).resolve(["x", "flag"])
     assert Binner.from_schema(schema, n_bins=16).n_bins.tolist() == [16, 2]
+
+
+def test_equal_bins_of_many_columns_are_made_once():
+    assert uniform_bins(0.0, 5.0, 9) is uniform_bins(0.0, 5.0, 9)
+    assert uniform_bins(0, 5, 9).lower == 0.0
