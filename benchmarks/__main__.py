@@ -62,8 +62,8 @@ def _out_of_date(names: Sequence[str], folder: Path) -> Iterator[str]:
     stale = [name for name, found in states.items() if found == STALE]
     unknown = sum(found == UNKNOWN for found in states.values())
     if stale:
-        yield f"{STALE[0].upper()}{STALE[1:]}:"
-        yield from textwrap.wrap(", ".join(stale), 150, break_on_hyphens=False)
+        told = f"{STALE[0].upper()}{STALE[1:]}: {', '.join(stale)}"
+        yield from textwrap.wrap(told, 150, break_on_hyphens=False)
     if unknown:
         yield f"{unknown} of {len(names)} records: {UNKNOWN}."
 

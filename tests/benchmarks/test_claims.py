@@ -176,6 +176,12 @@ def test_a_difference_within_the_margin_is_none(apart, margin, word):
     assert compared(ten(0.5 + apart), ten(0.5, 0.0011), margin=margin).word == word
 
 
+def test_no_difference_in_any_repeat_is_none_without_a_margin():
+    assert compared(ten(0.5), ten(0.5)).word == EQUIVALENT
+    assert compared(ten(0.5), [*ten(0.5)[:-1], 0.6]).word == UNDECIDED
+    assert compared(ten(0.5)[:5], ten(0.5)[:5]).word == UNDECIDED
+
+
 @pytest.mark.parametrize(
     ("apart", "step", "word"),
     [(-0.003, 0.001, CONFIRMED), (-0.03, 0.001, REFUTED), (0.03, 0.001, CONFIRMED),

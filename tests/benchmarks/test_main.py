@@ -12,7 +12,7 @@ from benchmarks.__main__ import main
 from benchmarks.errors import BenchmarkError
 from benchmarks.harness.claims import Claim, finding, judged, sections
 from benchmarks.harness.groups import Group
-from benchmarks.harness.record import STALE, UNKNOWN
+from benchmarks.harness.record import CURRENT, STALE, UNKNOWN
 from benchmarks.harness.results import Result
 from benchmarks.harness.run import Plan, Request, Run, Unit
 from benchmarks.problems import PROBLEMS
@@ -29,7 +29,8 @@ def test_list_names_everything(capsys):
         assert sum(f"{item.paper}, {item.name} (" in line for line in shown) == 1
 
 
-def test_the_short_list_is_one_screen_with_every_run_under_its_paper(capsys):
+def test_the_short_list_is_one_screen_with_every_run_under_its_paper(monkeypatch, capsys):
+    monkeypatch.setattr(command_line, "state_of", lambda name, folder: CURRENT)
     assert main(["list"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) <= 44
@@ -49,7 +50,7 @@ def test_the_list_names_records_of_other_code(monkeypatch, capsys):
     )
     assert main(["list"]) == 0
     told = capsys.readouterr().out
-    assert f"{STALE[0].upper()}{STALE[1:]}:\nfigure2\n" in told
+    assert f"{STALE[0].upper()}{STALE[1:]}: figure2\n" in told
     assert f" records: {UNKNOWN}." in told
     assert main(["list", "papers"]) == 0
     assert capsys.readouterr().out.count(f"({STALE})") == 1
