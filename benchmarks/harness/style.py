@@ -33,6 +33,7 @@ _VARIANTS = {
     "10 bins": "-.",
     "numeric": "-",
     ", decay": "-.",
+    ", secure sum": "-",
 }
 #: Letters in a line of a name: longer ones would leave little room for the panel.
 _LETTERS = 34

@@ -27,6 +27,9 @@ TRAINING = "training accuracy"
 DEPTH = "depth"
 NODES = "nodes"
 
+#: A mean within this of a point of the paper's curve is said to be near it.
+_NEAR = 0.03
+
 #: What stands at the vertical axis.
 _AXES = {
     ACCURACY: "accuracy on held-out rows",
@@ -177,7 +180,9 @@ class Paper:
         lines = [*sections(self.judged(results))]
         if self.said is not None:
             lines += self.said(results)
-        for figure, data, measure, own in self._panels(results):
+        panels = list(self._panels(results))
+        lines += _beside_published(panels)
+        for figure, data, measure, own in panels:
             lines += _table(_title(figure, data, measure), measure, self.axes[figure], own)
         return lines
 
@@ -234,6 +239,46 @@ def _plain(measure: str) -> str:
 
 def _title(figure: str, data: str, measure: str) -> str:
     return f"{figure}: {data}" + ("" if measure == ACCURACY else f", {measure}")
+
+
+def _beside_published(panels: Sequence[tuple[str, str, str, list[Result]]]) -> list[str]:
+    """Return how far the methods are from the curves of the paper, panel by panel."""
+    found: dict[tuple[str, str], dict[float, float]] = {}
+    for _, data, measure, rows in panels:
+        mine = dict(curves(pick(rows, measure=measure)))
+        for method, points in curves([row for row in rows if row.measure != measure]):
+            own = mine.get(method, {})
+            apart = {x: float(np.mean(own[x]) - np.mean(points[x])) for x in points if x in own}
+            if apart:
+                found[data, method] = apart
+    positions = sorted({x for apart in found.values() for x in apart})
+    if not positions:
+        return []
+    starts = positions[:2]
+    near = []
+    for method in dict.fromkeys(method for _, method in found):
+        own = [apart for (_, name), apart in found.items() if name == method]
+        near.append([method])
+        for start in starts:
+            parts = [apart[x] for apart in own for x in apart if x >= start]
+            n_near = sum(abs(part) <= _NEAR for part in parts)
+            near[-1] += [f"{n_near} of {len(parts)}", f"{max(parts, key=abs):+.3f}"]
+    lines = [
+        [data, method, *(f"{apart[x]:+.3f}" if x in apart else "" for x in positions)]
+        for (data, method), apart in found.items()
+    ]
+    headings = [words for x in starts for words in (f"from {x:g} on", "furthest")]
+    return [
+        "## Beside the curves of the paper",
+        "",
+        "Mean of the repeats less what was read from the figure of the paper: how many points are "
+        f"within {_NEAR:g} of it, and all of them.",
+        "",
+        *table(["method", *headings], near),
+        "",
+        *table(["panel", "method", *(f"{x:g}" for x in positions)], lines),
+        "",
+    ]
 
 
 def _table(title: str, measure: str, axis: str, rows: Sequence[Result]) -> list[str]:

@@ -250,6 +250,10 @@ def test_a_page_and_its_files(tmp_path):
     assert "nobody looked" not in page
     assert "| a | 0.600 ± 0.100 |" in page
     assert "| paper: a | 0.750 |" in page
+    # .15 below the curve of the paper: a counts as far from it, and b has none.
+    assert "| a | 0 of 1 | -0.150 |" in page
+    assert "| d | a | -0.150 |" in page
+    assert "| d | b | " not in page
     assert "standard error of 2 repeats" in page
     assert {path.name for path in (tmp_path / "quick").iterdir()} == {
         f"paper-quick.{kind}" for kind in ("csv", "md", "png")

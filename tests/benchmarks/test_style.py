@@ -26,6 +26,12 @@ def test_a_method_has_one_color_and_its_variants_too():
     uniform, bare = "DP-TopDown, uniform budget", "DP-TopDown, without noise"
     assert len({line_style(name) for name in ("DP-TopDown", uniform, bare)}) == 3
     assert line_style("Max, numeric") != line_style("Max, 10 bins")
+    of_holders = (
+        "a table for each split, trusted sum",
+        "secure sum",
+        "every holder all of the noise",
+    )
+    assert len({line_style(f"NoisyCounts, {name}") for name in of_holders}) == 3
 
 
 def test_no_two_main_methods_have_one_color():
