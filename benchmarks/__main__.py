@@ -160,6 +160,7 @@ def parser() -> argparse.ArgumentParser:
     one.set_defaults(help_of_run=one.format_help)
     one.add_argument("--quick", action="store_true", help="the short form: fewer repeats or sets")
     one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
+    one.add_argument("--processes", type=int, default=1, help="side by side (default: 1)")
     one.add_argument("--fresh", action="store_true", help="forget the results of a stopped run")
     one.add_argument("--repeats", type=int, help="of a run with repeats (default: as planned)")
     one.add_argument("--problem", help="of a run that takes one data set")
@@ -215,6 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             n_jobs=options.n_jobs,
             problem=options.problem,
             seconds=options.seconds,
+            processes=options.processes,
         )
         run = known[options.run]
         if options.help:

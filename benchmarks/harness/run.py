@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from joblib import Parallel, delayed
 from tqdm import tqdm
 
 from benchmarks.errors import BenchmarkError
@@ -47,6 +48,8 @@ class Request:
         Of a run that takes one data set.
     seconds : float, optional
         After which nothing more is measured; of a run whose page can be made of a part.
+    processes : int
+        That measure units side by side, each with its own copy of the data.
     """
 
     quick: bool = False
@@ -54,6 +57,7 @@ class Request:
     n_jobs: int = 1
     problem: str | None = None
     seconds: float | None = None
+    processes: int = 1
 
     @property
     def options(self) -> str:
@@ -61,6 +65,7 @@ class Request:
         text = " --quick" if self.quick else ""
         text += "" if self.repeats is None else f" --repeats {self.repeats}"
         text += "" if self.n_jobs == 1 else f" --n-jobs {self.n_jobs}"
+        text += "" if self.processes == 1 else f" --processes {self.processes}"
         return text + ("" if self.problem is None else f" --problem {self.problem}")
 
 
@@ -190,6 +195,8 @@ def carry_out(
     request = request or Request()
     if request.seconds is not None and not run.partly:
         raise BenchmarkError(f"The page of {run.name} needs all its units: leave out --seconds.")
+    if request.processes > 1 and run.timed:
+        raise BenchmarkError(f"{run.name} measures seconds, alone: leave out --processes.")
     progress = sys.stderr.isatty() if progress is None else progress
     name = run.name + (QUICK if request.quick else "")
     planned = run.plan(request)
@@ -203,18 +210,15 @@ def carry_out(
         tqdm.write(f"{store.n_dropped} units of other settings or versions are not taken over.")
     todo = [unit for unit in planned.units if unit.name not in store.results]
     start, done = time.perf_counter(), len(planned.units) - len(todo)
-    used = cpu_seconds()
+    side_by_side = Parallel(n_jobs=request.processes, return_as="generator_unordered")
+    found = side_by_side(delayed(_measured)(unit) for unit in todo)
     with tqdm(total=len(planned.units), initial=done, disable=not progress) as bar:
-        for unit in todo:
-            if request.seconds is not None and time.perf_counter() - start > request.seconds:
-                break
+        for unit, rows, cpu in found if _in_time(request, start) else ():
+            store.add(unit.name, unit.settings, rows, cpu)
             bar.set_description(unit.name[:60])
-            with warnings.catch_warnings():
-                # Fits of a benchmark are many, to public rows, with settings of papers: what the
-                # library advises on each of them would bury the results.
-                warnings.simplefilter("ignore", UserWarning)
-                store.add(unit.name, unit.settings, list(unit.measure()))
             bar.update()
+            if not _in_time(request, start):
+                break
     measured = [unit.name for unit in planned.units if unit.name in store.results]
     left = len(planned.units) - len(measured)
     if not measured:
@@ -227,7 +231,7 @@ def carry_out(
         "machine": f"{machine_class()}; {request.n_jobs} thread{'s'[: request.n_jobs > 1]} a fit",
         "load": machine_load(),
         "seconds": f"{time.perf_counter() - start:.0f}" + (" since it went on" if done else ""),
-        "CPU hours": f"{(cpu_seconds() - used) / 3600:.3f}" + (" since it went on" if done else ""),
+        "CPU hours": f"{sum(store.cpu.values()) / 3600:.3f}",
         "commit": commit(),
         "code": code_of(run.planned_by),
         "not measured": f"{left:,} of {len(planned.units):,} units" if left else "",
@@ -242,6 +246,21 @@ def carry_out(
     if not left:
         store.forget()
     return text
+
+
+def _measured(unit: Unit) -> tuple[Unit, list[Result], float]:
+    """Return a unit with its results and the seconds of CPU that they took."""
+    used = cpu_seconds()
+    with warnings.catch_warnings():
+        # Fits of a benchmark are many, to public rows, with settings of papers: what the library
+        # advises on each of them would bury the results.
+        warnings.simplefilter("ignore", UserWarning)
+        rows = list(unit.measure())
+    return unit, rows, cpu_seconds() - used
+
+
+def _in_time(request: Request, start: float) -> bool:
+    return request.seconds is None or time.perf_counter() - start <= request.seconds
 
 
 def page_of(run: Run, results: Results) -> str:

@@ -12,7 +12,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.files import write_atomically
 from benchmarks.harness.results import COLUMNS, Result, cells_of, parse
 
-_OWN = ("unit", "settings", "of")
+_OWN = ("unit", "settings", "of", "cpu")
 
 
 class Store:
@@ -30,6 +30,8 @@ class Store:
     ----------
     results : dict of str to list of Result
         What is measured so far, by unit.
+    cpu : dict of str to float
+        Seconds of CPU that each of them took.
     n_dropped : int
         Units found in the file that are none of this run's, or are not whole.
 
@@ -44,30 +46,33 @@ class Store:
         found = _read(path) if path.is_file() else {}
         self.results = {
             unit: rows
-            for unit, (settings, n_rows, rows) in found.items()
+            for unit, (settings, n_rows, _, rows) in found.items()
             if wanted.get(unit) == settings and len(rows) == n_rows
         }
+        self.cpu = {unit: found[unit][2] for unit in self.results}
         self.n_dropped = len(found) - len(self.results)
         kept = [
-            line for unit, rows in self.results.items() for line in _lines(unit, wanted[unit], rows)
+            line
+            for unit, rows in self.results.items()
+            for line in _lines(unit, wanted[unit], self.cpu[unit], rows)
         ]
         write_atomically(path, _text([[*_OWN, *COLUMNS], *kept]).encode())
 
-    def add(self, unit: str, settings: str, rows: Sequence[Result]) -> None:
+    def add(self, unit: str, settings: str, rows: Sequence[Result], cpu: float = 0.0) -> None:
         """Keep the results of a unit, on disk before this returns."""
         with self.path.open("a", encoding="utf-8", newline="") as stream:
-            stream.write(_text(_lines(unit, settings, rows)))
+            stream.write(_text(_lines(unit, settings, cpu, rows)))
             stream.flush()
             os.fsync(stream.fileno())
-        self.results[unit] = list(rows)
+        self.results[unit], self.cpu[unit] = list(rows), cpu
 
     def forget(self) -> None:
         """Remove the file: the run has ended."""
         self.path.unlink(missing_ok=True)
 
 
-def _lines(unit: str, settings: str, rows: Sequence[Result]) -> list[list[str]]:
-    return [[unit, settings, str(len(rows)), *cells_of(row)] for row in rows]
+def _lines(unit: str, settings: str, cpu: float, rows: Sequence[Result]) -> list[list[str]]:
+    return [[unit, settings, str(len(rows)), f"{cpu:.3f}", *cells_of(row)] for row in rows]
 
 
 def _text(lines: Iterable[Sequence[str]]) -> str:
@@ -76,8 +81,8 @@ def _text(lines: Iterable[Sequence[str]]) -> str:
     return stream.getvalue()
 
 
-def _read(path: Path) -> dict[str, tuple[str, int, list[Result]]]:
-    """Return settings, number of results and results by unit.
+def _read(path: Path) -> dict[str, tuple[str, int, float, list[Result]]]:
+    """Return settings, number of results, seconds of CPU and results by unit.
 
     A last line without its end, as a process leaves it that is stopped while it writes, is none.
     """
@@ -87,10 +92,10 @@ def _read(path: Path) -> dict[str, tuple[str, int, list[Result]]]:
         reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1]))
         if reader.fieldnames is not None and tuple(reader.fieldnames) != (*_OWN, *COLUMNS):
             raise ValueError("its columns are not those of this version")
-        found: dict[str, tuple[str, int, list[Result]]] = {}
+        found: dict[str, tuple[str, int, float, list[Result]]] = {}
         for record in reader:
-            own = (record["settings"], int(record["of"]), [])
-            found.setdefault(record["unit"], own)[2].append(parse(record))
+            own = (record["settings"], int(record["of"]), float(record["cpu"]), [])
+            found.setdefault(record["unit"], own)[3].append(parse(record))
     except (KeyError, TypeError, ValueError) as error:
         raise BenchmarkError(
             f"The results of a run that was stopped cannot be taken up: {path}: {error}. {advice}"

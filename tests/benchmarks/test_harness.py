@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import subprocess
 import sys
@@ -186,6 +187,36 @@ def test_a_stopped_run_goes_on_and_leaves_the_last_result_alone(measures, tmp_pa
     carry_out(measures.run(), tmp_path, progress=False)
     assert measures.names[4:] == ["0", "1", "2", "3"]
     assert not (tmp_path / "trial.partial.csv").exists()
+
+
+def test_processes_leave_the_same_numbers_in_the_same_order(tmp_path):
+    units = [
+        Unit(name=name, settings="1", measure=lambda name=name: [result(float(name), method=name)])
+        for name in "0123"
+    ]
+    run = dataclasses.replace(Measures().run(), plan=lambda request: Plan(units=units))
+    carry_out(run, tmp_path, Request(processes=2), progress=False)
+    results = from_text((tmp_path / "trial.csv").read_text())
+    assert [row.method for row in results.rows] == list("0123")
+    assert results.facts["command"] == "python -m benchmarks run trial --processes 2"
+
+
+def test_seconds_are_not_measured_beside_each_other(measures, tmp_path):
+    with pytest.raises(BenchmarkError, match="leave out --processes"):
+        carry_out(measures.run(timed=True), tmp_path, Request(processes=2), progress=False)
+
+
+def test_hours_of_cpu_are_those_of_all_parts_of_a_run(measures, tmp_path, monkeypatch):
+    clock = itertools.count(step=1800)
+    monkeypatch.setattr(harness, "cpu_seconds", lambda: next(clock))
+    measures.stop_at = 3
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(measures.run(), tmp_path, progress=False)
+    measures.stop_at = None
+    carry_out(measures.run(), tmp_path, progress=False)
+    facts = from_text((tmp_path / "trial.csv").read_text()).facts
+    assert facts["CPU hours"] == "2.000"  # four units of half an hour
+    assert facts["seconds"].endswith("since it went on")
 
 
 def test_a_page_of_a_part_says_how_much_is_missing_and_the_run_goes_on(measures, tmp_path):
