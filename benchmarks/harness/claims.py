@@ -45,7 +45,7 @@ EXPLAINED = (
     "claims together that come of one sentence of the paper (Bonferroni). The *margin* is the "
     f"smallest difference that counts. *Confirmed*, *refuted* and *equivalent* take {ENOUGH} "
     "repeats; all else is *undecided*. *Equivalent*: the claim is of a difference, and the "
-    "interval lies within the margin on both sides of 0, or no repeat has a difference. That a "
+    "interval lies within the margin on both sides of 0 (without a margin: no difference). That a "
     "method *reaches* another is confirmed when the interval, by two one-sided tests a 90 % one, "
     "lies above the margin below 0."
 )
@@ -171,7 +171,7 @@ class Verdict:
                 return CONFIRMED
             return REFUTED if self.high < -self.margin else UNDECIDED
         # Without a margin every difference counts: only none at all, in any repeat, is equivalent.
-        if self.low == self.high == 0 or -self.margin < self.low and self.high < self.margin:
+        if -self.margin <= self.low and self.high <= self.margin:
             return EQUIVALENT
         if self.low > 0:
             return CONFIRMED

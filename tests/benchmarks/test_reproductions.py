@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
-from functools import partial
+from fractions import Fraction
+from functools import partial, partialmethod
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +19,7 @@ from benchmarks.harness.derived import SPREAD
 from benchmarks.harness.results import Results, read
 from benchmarks.harness.run import Request, carry_out, page_of
 from benchmarks.reproductions import fits
-from benchmarks.reproductions.dp_topdown import data_holders, one_machine, split_tables
+from benchmarks.reproductions.dp_topdown import data_holders, holders, one_machine, split_tables
 from benchmarks.reproductions.federated_trees import figures as federated_histograms
 from benchmarks.reproductions.federated_trees import published
 from benchmarks.reproductions.federated_trees.mixture import Mixture
@@ -33,6 +35,11 @@ from benchmarks.reproductions.friedman_schuster.synthetic import (
     single_split,
 )
 from benchmarks.reproductions.read_once import Divided
+from dpboost.data.table import read_table
+from dpboost.federated import FederatedTreeClassifier
+from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity import constants
 from dpboost.privacy.sensitivity.bound import Neighbors
 from dpboost.recipes.single_tree.noisy_histograms import SavingParameters
 from dpboost.rows.site_queries import ImpurityBounds
@@ -480,9 +487,38 @@ def test_holders_share_all_rows(small_table):
     rows = (small_table.X, small_table.y)
     for parts in data_holders.SPLITS.values():
         assert sum(parts) == pytest.approx(1)
-        held = data_holders.divide(rows, parts, 0)
+        held = holders.divide(rows, parts, 0)
         assert [len(y) for _, y in held] == [round(400 * part) for part in parts]
         assert sorted(pd.concat([X for X, _ in held]).index) == list(range(400))
+
+
+@pytest.mark.parametrize("recipe", ["noisy_counts", "local_rnm"])
+def test_trees_of_holders_without_noise_are_those_of_a_session(small_table, recipe):
+    parts = data_holders.SPLITS["uneven"]
+    fitted = holders.Holders(small_table, 0, parts).fit(recipe, epsilon=math.inf)
+    (train, _) = small_table.parts(0)
+    with pytest.warns(dpboost.NotPrivateWarning):
+        session = FederatedTreeClassifier(
+            recipe=recipe,
+            epsilon=math.inf,
+            schema=small_table.schema,
+            max_bin=small_table.settings["max_bin"],
+        ).fit(holders.divide(train, parts, 0))
+    table = read_table(small_table.X)
+    grown, agreed = (one.predict_raw(table) for one in (fitted.ensemble, session.ensemble_))
+    np.testing.assert_array_equal(grown, agreed)
+
+
+@pytest.mark.parametrize("honest", [1, 2, 3])
+def test_noise_of_holders_has_the_shares_of_all_of_them(honest):
+    shared = holders.HolderAccountant(honest).noise(Fraction(1, 2))
+    bounds = constants.counts(Neighbors.ADD_REMOVE, histograms=1)
+    (bound,) = (one for one in bounds if one.kind == shared.needs)
+    drawn = shared.draw(np.zeros(200_000, dtype=np.int64), bound, Entropy.secure())
+    ratio = holders.N_PARTIES / honest
+    own = DiscreteLaplace(epsilon=Fraction(1, 2)).noise_stddev(bound)
+    assert shared.noise_stddev(bound) == pytest.approx(own * ratio**0.5)
+    assert drawn.var() == pytest.approx(shared.noise_stddev(bound) ** 2, rel=0.03)
 
 
 def test_figures_of_data_holders(small_table, monkeypatch, tmp_path):
@@ -497,8 +533,8 @@ def test_figures_of_data_holders(small_table, monkeypatch, tmp_path):
     )
     monkeypatch.setattr(data_holders, "QUICK", tiny)
     monkeypatch.setattr(data_holders, "load", lambda name: small_table)
-    shallow = partial(data_holders.FederatedTreeClassifier, max_depth=2)
-    monkeypatch.setattr(data_holders, "FederatedTreeClassifier", shallow)
+    shallow = partialmethod(holders.Holders.fit, max_depth=2)
+    monkeypatch.setattr(holders.Holders, "fit", shallow)
     curves, _, shares, rows = data_holders.PAPERS
     measures = [
         (

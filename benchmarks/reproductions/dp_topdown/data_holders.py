@@ -6,14 +6,9 @@ data holders.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-import dpboost
 from benchmarks.harness.results import Result
 from benchmarks.reproductions.dp_topdown import holder_claims
 from benchmarks.reproductions.dp_topdown.claims import SHARE_ALPHAS, part_name
@@ -29,6 +24,7 @@ from benchmarks.reproductions.dp_topdown.holder_claims import (
     PRINTED,
     SINGLE,
 )
+from benchmarks.reproductions.dp_topdown.holders import Holders
 from benchmarks.reproductions.dp_topdown.one_machine import (
     AXES,
     INFINITE,
@@ -39,16 +35,13 @@ from benchmarks.reproductions.dp_topdown.one_machine import (
     OTHER_SETS,
     SETS,
     SMALL_SETS,
-    Numbers,
     Size,
-    Table,
     load,
     numbers_of,
     results_of,
 )
 from benchmarks.reproductions.dp_topdown.split_tables import AS_PRINTED, LITERAL, N_PARTIES
-from benchmarks.reproductions.fits import ACCURACY, DEPTH, NODES, TRAINING, Paper, Piece, measured
-from dpboost.federated.tree_classifier import FederatedTreeClassifier
+from benchmarks.reproductions.fits import ACCURACY, Paper, Piece, measured
 
 #: Parts of the rows that the data holders have.
 SPLITS = {"even": (0.25, 0.25, 0.25, 0.25), "uneven": (0.85, 0.1, 0.04, 0.01)}
@@ -74,61 +67,6 @@ QUICK = Size(
     share_alphas=(1.0, 8.0),
     fractions=(0.01, 1.0),
 )
-
-Rows = tuple[Any, Any]
-
-
-def divide(train: Rows, parts: tuple[float, ...], repeat: int) -> list[Rows]:
-    """Divide rows at random among the data holders."""
-    X, y = train
-    order = np.random.default_rng(repeat).permutation(len(y))
-    ends = np.round(np.cumsum(parts)[:-1] * len(y)).astype(int)
-    return [(X.iloc[own], y[own]) for own in np.split(order, ends)]
-
-
-class Holders:
-    """Training rows at data holders, and held-out rows, of one repeat.
-
-    Parameters
-    ----------
-    table : Table
-    repeat : int
-    parts : tuple of float
-        What share of the rows each holder has.
-    fraction : float, default=1.0
-        Of the training rows that are used.
-    """
-
-    def __init__(
-        self, table: Table, repeat: int, parts: tuple[float, ...], fraction: float = 1.0
-    ) -> None:
-        self._train, self._held_out = table.parts(repeat, fraction)
-        self._held = divide(self._train, parts, repeat)
-        self._settings = {"schema": table.schema, "max_bin": table.settings["max_bin"]}
-
-    def fit(self, recipe: str, *, colluding: int = 1, **settings: Any) -> FederatedTreeClassifier:
-        """Fit a tree over the data holders."""
-        model = FederatedTreeClassifier(
-            recipe=recipe, colluding=colluding, **self._settings, **settings
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", dpboost.NotPrivateWarning)
-            return model.fit(self._held)
-
-    def accuracy(self, model: FederatedTreeClassifier, *, training: bool = False) -> float:
-        """Return the share of held-out rows, or of training rows, whose class a tree predicts."""
-        X, y = self._train if training else self._held_out
-        return float(np.mean(model.predict(X) == y))
-
-    def numbers(self, model: FederatedTreeClassifier) -> Numbers:
-        """Return accuracy and size of a tree by measure."""
-        return {
-            ACCURACY: self.accuracy(model),
-            TRAINING: self.accuracy(model, training=True),
-            DEPTH: model.tree_.depth,
-            NODES: model.tree_.n_nodes,
-        }
-
 
 _METHODS = (
     (COUNTS, "noisy_counts", 1),
