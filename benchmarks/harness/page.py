@@ -105,7 +105,11 @@ def _how(name: str, facts: Mapping[str, str], noise: str, timed: bool) -> Iterat
         load = f"; load: {facts['load']}" if timed and "load" in facts else ""
         yield f"* Machine: {facts['machine']}{load}"
     if "commit" in facts:
-        yield f"* Recorded at commit {facts['commit']}, with {facts['CPU hours']} hours of CPU"
+        hours = facts["CPU hours"]
+        took = f"{hours} hours of CPU"
+        if " " in hours:  # "since it went on", in records of before all parts were counted
+            took = "hours of CPU that were not counted, in several parts"
+        yield f"* Recorded at commit {facts['commit']}, with {took}"
     yield f"* Seeds: {noise}"
     if facts.get("other files"):
         yield f"* Files that are not the publisher's: {facts['other files']}"

@@ -274,6 +274,21 @@ def test_a_page_is_made_of_its_results_alone(measures, tmp_path):
     assert "1 results" in page_of(run, other)
 
 
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [
+        ("1.250", "with 1.250 hours of CPU"),
+        ("0.000 since it went on", "with hours of CPU that were not counted, in several parts"),
+    ],
+)
+def test_a_page_has_the_hours_of_all_parts_or_none(measures, tmp_path, hours, said):
+    run = measures.run()
+    carry_out(run, tmp_path, progress=False)
+    results = from_text((tmp_path / "trial.csv").read_text())
+    results.facts["CPU hours"] = hours
+    assert f"at commit {results.facts['commit']}, {said}\n" in page_of(run, results)
+
+
 def test_a_run_without_units_says_why(measures, tmp_path):
     empty = dataclasses.replace(
         measures.run(), plan=lambda request: Plan(units=[], facts={"not run": "no data"})
