@@ -26,8 +26,8 @@ from benchmarks.reproductions.dpboost.methods import (
     fit,
     fit_model,
 )
-from benchmarks.reproductions.dpboost.plan import N_FOLDS, Plan, fold_rows
-from benchmarks.reproductions.dpboost.rows import Job
+from benchmarks.reproductions.dpboost.plan import Plan
+from benchmarks.reproductions.dpboost.rows import N_FOLDS, Job, fold_rows
 from benchmarks.reproductions.dpboost.runs import RUNS, PaperRun, Rows
 from benchmarks.reproductions.dpboost.sets import CLASSIFICATION, REGRESSION, SETS, Data, PaperSet
 

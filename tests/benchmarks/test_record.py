@@ -64,6 +64,18 @@ def test_an_experiment_rests_on_the_models_of_its_recipes(folder, tmp_path, monk
     assert record._digest.__wrapped__(own) in found
 
 
+def test_more_fits_are_no_other_code_and_another_fit_is(tmp_path, monkeypatch):
+    own = tmp_path / "benchmarks" / "reproductions" / "dpboost"
+    shutil.copytree(record.ROOT / own.relative_to(tmp_path), own)
+    monkeypatch.setattr(record, "ROOT", tmp_path)
+    before = record._digest.__wrapped__(own)
+    for name in record._PLANS["dpboost"]:
+        (own / name).write_text("FITS = 1000")
+    assert record._digest.__wrapped__(own) == before
+    (own / "methods.py").write_text("LEARNING_RATE = 1000")
+    assert record._digest.__wrapped__(own) != before
+
+
 def test_every_stored_record_has_a_state():
     states = {record.state_of(path.stem, RESULTS) for path in RESULTS.glob("*.csv")}
     assert states <= {record.CURRENT, record.STALE, record.UNKNOWN}

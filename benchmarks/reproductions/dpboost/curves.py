@@ -16,11 +16,12 @@ from benchmarks.harness.style import Panel
 from benchmarks.reproductions.dpboost import judged, published
 from benchmarks.reproductions.dpboost.judged import Ordering
 from benchmarks.reproductions.dpboost.methods import CODE, CODE_LOGISTIC, METHODS, fit
-from benchmarks.reproductions.dpboost.plan import Plan, fold_rows
+from benchmarks.reproductions.dpboost.plan import Plan
 from benchmarks.reproductions.dpboost.rows import (
     SECONDS,
     Job,
     errors,
+    fold_rows,
     n_trees_of,
     of_stage,
     present,

@@ -1,25 +1,22 @@
-"""What a run measures: fits in their order, and the folds of the rows."""
+"""What a run measures: fits in their order.
+
+Which fits there are stands in a record itself, so this file is not among those that mark it.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
-from sklearn.model_selection import KFold
 
 from benchmarks.harness.run import digest as of_settings
 from benchmarks.reproductions.dpboost.methods import METHODS, TREES_PER_ENSEMBLE, Method
-from benchmarks.reproductions.dpboost.rows import Job
+from benchmarks.reproductions.dpboost.rows import N_FOLDS, Job
 from benchmarks.reproductions.dpboost.sets import CLASSIFICATION, SETS, PaperSet
 
-N_FOLDS = 5
 _SIDE_DRAWS = 1
-#: Methods whose order the paper reports.
-_ORDERED = ("SEQ", "PARA", "DPBoost", "DPBoost without leaf clipping")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +38,9 @@ class Plan:
         Folds of five that are run at most.
     draws : int
         Fits with fresh noise on the rows of a fold at most.
-    fits : int
-        Fits with fresh noise at least, over the folds of a set together, of the methods whose order
-        the paper reports; draws are as many as that takes.
+    fits : mapping of str to int
+        Fits with fresh noise at least, over the folds of a set together, of a method with either
+        loss; draws are as many as that takes.
     too_slow : frozenset of (str, str)
         Sets and methods that are not run together.
     stages : tuple of int
@@ -59,7 +56,7 @@ class Plan:
     side_methods: tuple[str, ...] = ()
     folds: int = N_FOLDS
     draws: int = 5
-    fits: int = 0
+    fits: Mapping[str, int] = field(default_factory=dict)
     too_slow: frozenset[tuple[str, str]] = frozenset()
     stages: tuple[int, ...] = ()
     trees_per_ensemble: int = TREES_PER_ENSEMBLE
@@ -81,8 +78,8 @@ class Plan:
                     draws = min(self.draws, own.draws, method.draws)
                     if n_trees != self.n_trees[0]:
                         draws = min(draws, _SIDE_DRAWS)
-                    if method.name.removesuffix(", logistic") in _ORDERED:
-                        draws = max(draws, math.ceil(self.fits / n_folds))
+                    fits = self.fits.get(method.name.removesuffix(", logistic"), 0)
+                    draws = max(draws, math.ceil(fits / n_folds))
                     for epsilon, draw in itertools.product(
                         epsilons if method.private else (None,), range(draws)
                     ):
@@ -99,13 +96,6 @@ class Plan:
     def stages_of(self, job: Job) -> list[int]:
         """Return the numbers of trees at which errors of a fit are taken."""
         return [*(stage for stage in self.stages if stage < job.n_trees), job.n_trees]
-
-
-def fold_rows(n_rows: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return training and held-out rows of one of five folds, by a public seed."""
-    folds = KFold(N_FOLDS, shuffle=True, random_state=0).split(np.arange(n_rows))
-    train, test = list(folds)[fold]
-    return train, test
 
 
 def settings_of(job: Job, own: PaperSet, data: Mapping[str, Any], more: Mapping[str, Any]) -> str:

@@ -1,13 +1,17 @@
-"""The fits of the DPBoost paper, and their results."""
+"""The fits of the DPBoost paper, the folds of their rows, and their results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from sklearn.model_selection import KFold
+
 from benchmarks.harness.results import Result, pick
 
 SECONDS = "seconds"
+N_FOLDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +64,13 @@ class Job:
             measure=measure,
             value=float(value),
         )
+
+
+def fold_rows(n_rows: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return training and held-out rows of one of five folds, by a public seed."""
+    folds = KFold(N_FOLDS, shuffle=True, random_state=0).split(np.arange(n_rows))
+    train, test = list(folds)[fold]
+    return train, test
 
 
 def part_of(n_trees: int) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from benchmarks.harness.results import Result, pick, values
 from benchmarks.reproductions.dpboost.methods import METHODS, fit_model
-from benchmarks.reproductions.dpboost.plan import Plan, fold_rows
-from benchmarks.reproductions.dpboost.rows import Job, n_trees_of, present
+from benchmarks.reproductions.dpboost.plan import Plan
+from benchmarks.reproductions.dpboost.rows import Job, fold_rows, n_trees_of, present
 from benchmarks.reproductions.dpboost.sets import SETS, Data
 from benchmarks.summary import span, table
 

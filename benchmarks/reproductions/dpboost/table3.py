@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.harness.results import Result, pick, values
 from benchmarks.problems.problem import take
 from benchmarks.reproductions.dpboost.methods import METHODS, fit_model, staged_scores
-from benchmarks.reproductions.dpboost.plan import Plan, fold_rows
-from benchmarks.reproductions.dpboost.rows import Job, n_trees_of, present
+from benchmarks.reproductions.dpboost.plan import Plan
+from benchmarks.reproductions.dpboost.rows import Job, fold_rows, n_trees_of, present
 from benchmarks.reproductions.dpboost.sets import SETS, Data
 from benchmarks.summary import listed, table
 
