@@ -21,7 +21,7 @@ from tests.oracles.cases import theirs_of_federated
 
 DEPTH = 10
 #: Figures of the paper, by rows.
-FIGURES = {1000: "figure 4", 250: "figure 3"}
+FIGURES = {1000: "figure 4", 250: "figure 3", 100: "figure 5"}
 EPSILONS = (1.2, 3.4, 5.6, 10.0)
 N_REPEATS = 4
 #: Whether as released, and rows in parts of the table's.
