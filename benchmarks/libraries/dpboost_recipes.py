@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,7 @@ def versions() -> dict[str, str]:
     }
 
 
+@cache
 def _digest_of_package() -> str:
     # The version number stands still between releases while the code moves: without this,
     # rows of an older working copy would be resumed as if they were of this one.
