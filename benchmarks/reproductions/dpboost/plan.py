@@ -41,8 +41,8 @@ class Plan:
     fits : mapping of str to int
         Fits with fresh noise at least, over the folds of a set together, of a method with either
         loss; draws are as many as that takes.
-    too_slow : frozenset of (str, str)
-        Sets and methods that are not run together.
+    slow, too_slow : frozenset of (str, str)
+        Sets and methods that have half of those fits together, and that are not run together.
     stages : tuple of int
         Numbers of trees at which errors are taken, beside the whole model.
     trees_per_ensemble : int
@@ -57,6 +57,7 @@ class Plan:
     folds: int = N_FOLDS
     draws: int = 5
     fits: Mapping[str, int] = field(default_factory=dict)
+    slow: frozenset[tuple[str, str]] = frozenset()
     too_slow: frozenset[tuple[str, str]] = frozenset()
     stages: tuple[int, ...] = ()
     trees_per_ensemble: int = TREES_PER_ENSEMBLE
@@ -79,6 +80,8 @@ class Plan:
                     if n_trees != self.n_trees[0]:
                         draws = min(draws, _SIDE_DRAWS)
                     fits = self.fits.get(method.name.removesuffix(", logistic"), 0)
+                    if (name, method.name) in self.slow:
+                        fits //= 2
                     draws = max(draws, math.ceil(fits / n_folds))
                     for epsilon, draw in itertools.product(
                         epsilons if method.private else (None,), range(draws)

@@ -228,6 +228,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     n_trees=(50, 20, 40),
                     side_methods=("constant", "NP", "SEQ", "PARA", "DPBoost"),
                     fits={"DPBoost": 100, "PARA": 100, "SEQ": 40},
+                    slow=frozenset({("synthetic_reg", "SEQ"), ("synthetic_cls", "SEQ")}),
                     too_slow=frozenset(
                         {
                             ("news20 for real-sim", "SEQ"),
