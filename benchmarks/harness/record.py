@@ -29,8 +29,8 @@ _RECIPES = {
     "friedman_schuster": ("tree-diffp_*", "*-sulq_id3*"),
     "lpdt": ("tree-*",),
 }
-#: What says only which fits there are, as the record itself does: more of them is no other code.
-_PLANS = {"dpboost": ("plan.py", "runs.py")}
+#: What says only how many fits there are, as the record itself does: more of them is no other code.
+_REPEATS = "repeats.py"
 #: Recipes without such a text, as each row draws its noise: their code counts.
 _CODE = {"lpdt": "local"}
 
@@ -79,8 +79,7 @@ def code_of(planned: Callable[..., Any]) -> str:
 
 @cache
 def _digest(own: Path) -> str:
-    plans = _PLANS.get(own.name, ())
-    code = [own] if own.is_file() else [p for p in own.rglob("*.py") if p.name not in plans]
+    code = [own] if own.is_file() else [p for p in own.rglob("*.py") if p.name != _REPEATS]
     if own.name in _CODE:
         code += (ROOT / "dpboost" / _CODE[own.name]).rglob("*.py")
     texts = {path for name in _RECIPES.get(own.name, ("*",)) for path in _TEXTS.glob(f"{name}.txt")}

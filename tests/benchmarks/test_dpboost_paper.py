@@ -14,7 +14,7 @@ from benchmarks.harness.results import read
 from benchmarks.harness.run import Request, carry_out, page_of
 from benchmarks.problems import ALL_PROBLEMS
 from benchmarks.problems.problem import DataDictionary
-from benchmarks.reproductions.dpboost import curves, table2, table3
+from benchmarks.reproductions.dpboost import curves, runs, table2, table3
 from benchmarks.reproductions.dpboost.judged import Ordering, claims
 from benchmarks.reproductions.dpboost.methods import (
     METHODS,
@@ -127,6 +127,21 @@ def test_what_takes_too_long_is_named(paper, counting, tmp_path):
     page = carry_out(slow.run(FakeRows()), tmp_path, progress=False)
     assert "* adult: PARA, it takes too long" in page
     assert {job.data for job in counting.jobs if job.method == "PARA"} == {"abalone"}
+
+
+def test_a_process_holds_the_rows_of_one_set(monkeypatch):
+    loaded = []
+
+    def load(own):
+        loaded.append(own.name)
+        return table(name=own.name)
+
+    monkeypatch.setattr(PaperSet, "load", load)
+    monkeypatch.setattr(runs, "_HELD", {})
+    for name in ("adult", "adult", "abalone", "adult"):
+        assert Rows().of(name).set.name == name
+        assert list(runs._HELD) == [name]
+    assert loaded == ["adult", "abalone", "adult"]
 
 
 def test_other_data_are_other_settings(paper):

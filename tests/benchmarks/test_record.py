@@ -69,11 +69,13 @@ def test_more_fits_are_no_other_code_and_another_fit_is(tmp_path, monkeypatch):
     shutil.copytree(record.ROOT / own.relative_to(tmp_path), own)
     monkeypatch.setattr(record, "ROOT", tmp_path)
     before = record._digest.__wrapped__(own)
-    for name in record._PLANS["dpboost"]:
-        (own / name).write_text("FITS = 1000")
+    (own / record._REPEATS).write_text("FIGURE_2 = 1000")
     assert record._digest.__wrapped__(own) == before
-    (own / "methods.py").write_text("LEARNING_RATE = 1000")
-    assert record._digest.__wrapped__(own) != before
+    found = {before}
+    for name in ("methods.py", "plan.py", "runs.py"):
+        (own / name).write_text("TREES = 1000")
+        found.add(record._digest.__wrapped__(own))
+    assert len(found) == 4
 
 
 def test_every_stored_record_has_a_state():

@@ -1,7 +1,4 @@
-"""What a run measures: fits in their order.
-
-Which fits there are stands in a record itself, so this file is not among those that mark it.
-"""
+"""What a run measures: fits in their order."""
 
 from __future__ import annotations
 

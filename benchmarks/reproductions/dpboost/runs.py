@@ -15,7 +15,7 @@ from benchmarks.harness.results import Result, Results
 from benchmarks.harness.run import Request, Run, Unit
 from benchmarks.harness.style import Panel, draw
 from benchmarks.problems import ALL_PROBLEMS
-from benchmarks.reproductions.dpboost import curves, table2, table3
+from benchmarks.reproductions.dpboost import curves, repeats, table2, table3
 from benchmarks.reproductions.dpboost.methods import (
     BEST,
     BEST_PURE,
@@ -207,8 +207,6 @@ _FIGURE_2 = (
     CODE,
     FROZEN,
 )
-#: Three of each fold, so that what noise does is known.
-_FITS_3 = dict.fromkeys(("SEQ", "PARA", "DPBoost"), 15)
 # With logistic loss no filter drops rows; SEQ, the slowest, is hopeless with either loss.
 _FIGURE_3 = (CONSTANT, *_PAPERS, *(logistic(method) for method in (NP, PARA, OURS)), BEST)
 
@@ -227,8 +225,8 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     epsilons=_EPSILONS,
                     n_trees=(50, 20, 40),
                     side_methods=("constant", "NP", "SEQ", "PARA", "DPBoost"),
-                    fits={"DPBoost": 100, "PARA": 100, "SEQ": 40},
-                    slow=frozenset({("synthetic_reg", "SEQ"), ("synthetic_cls", "SEQ")}),
+                    fits=repeats.FIGURE_2,
+                    slow=repeats.SLOW_2,
                     too_slow=frozenset(
                         {
                             ("news20 for real-sim", "SEQ"),
@@ -263,7 +261,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     epsilons=(100.0,),
                     n_trees=(1000,),
                     draws=1,
-                    fits=_FITS_3,
+                    fits=repeats.FIGURE_3,
                     too_slow=frozenset({("real-sim", "SEQ")}),
                     stages=_STAGES,
                 ),
@@ -322,7 +320,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                         epsilons=(5.0 * 1000 / size,),
                         n_trees=(1000,),
                         draws=1,
-                        fits=_FITS_3,
+                        fits=repeats.FIGURE_3,
                         stages=_STAGES,
                         trees_per_ensemble=size,
                     ),
@@ -352,7 +350,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     methods=(CONSTANT, OURS, UNCLIPPED_METHOD),
                     epsilons=_EPSILONS,
                     draws=3,
-                    fits={"DPBoost": 100, "DPBoost without leaf clipping": 100},
+                    fits=repeats.FIGURE_4,
                 ),
                 quick=Plan(
                     sets=_SMALL,
