@@ -35,11 +35,11 @@ class Plan:
         Folds of five that are run at most.
     draws : int
         Fits with fresh noise on the rows of a fold at most.
-    fits : mapping of str to int
+    fits : mapping of str, or of (str, str), to int
         Fits with fresh noise at least, over the folds of a set together, of a method with either
-        loss; draws are as many as that takes.
-    slow, too_slow : frozenset of (str, str)
-        Sets and methods that have half of those fits together, and that are not run together.
+        loss, or of a set and a method; draws are as many as that takes.
+    too_slow : frozenset of (str, str)
+        Sets and methods that are not run together.
     stages : tuple of int
         Numbers of trees at which errors are taken, beside the whole model.
     trees_per_ensemble : int
@@ -53,8 +53,7 @@ class Plan:
     side_methods: tuple[str, ...] = ()
     folds: int = N_FOLDS
     draws: int = 5
-    fits: Mapping[str, int] = field(default_factory=dict)
-    slow: frozenset[tuple[str, str]] = frozenset()
+    fits: Mapping[str | tuple[str, str], int] = field(default_factory=dict)
     too_slow: frozenset[tuple[str, str]] = frozenset()
     stages: tuple[int, ...] = ()
     trees_per_ensemble: int = TREES_PER_ENSEMBLE
@@ -76,9 +75,8 @@ class Plan:
                     draws = min(self.draws, own.draws, method.draws)
                     if n_trees != self.n_trees[0]:
                         draws = min(draws, _SIDE_DRAWS)
-                    fits = self.fits.get(method.name.removesuffix(", logistic"), 0)
-                    if (name, method.name) in self.slow:
-                        fits //= 2
+                    either_loss = method.name.removesuffix(", logistic")
+                    fits = self.fits.get((name, either_loss), self.fits.get(either_loss, 0))
                     draws = max(draws, math.ceil(fits / n_folds))
                     for epsilon, draw in itertools.product(
                         epsilons if method.private else (None,), range(draws)

@@ -226,7 +226,6 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     n_trees=(50, 20, 40),
                     side_methods=("constant", "NP", "SEQ", "PARA", "DPBoost"),
                     fits=repeats.FIGURE_2,
-                    slow=repeats.SLOW_2,
                     too_slow=frozenset(
                         {
                             ("news20 for real-sim", "SEQ"),
@@ -320,7 +319,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                         epsilons=(5.0 * 1000 / size,),
                         n_trees=(1000,),
                         draws=1,
-                        fits=repeats.FIGURE_3,
+                        fits=fits,
                         stages=_STAGES,
                         trees_per_ensemble=size,
                     ),
@@ -338,7 +337,10 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     finding=curves.finding_3,
                     panels=curves.panels_3,
                 )
-                for name, size in (("figure7", 20), ("figure8", 40))
+                for name, size, fits in (
+                    ("figure7", 20, repeats.FIGURE_7),
+                    ("figure8", 40, repeats.FIGURE_3),
+                )
             ),
             PaperRun(
                 name="figure4",

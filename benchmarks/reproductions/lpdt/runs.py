@@ -161,7 +161,7 @@ PAPERS = (
         description="Table 3 of the LPDT paper, on wine instead of taxi trips: red wines are "
         "public, white ones private.",
         module=table3,
-        repeats=20,
+        repeats=100,
         quick_repeats=3,
     ),
     LocalPaper(
@@ -177,7 +177,7 @@ PAPERS = (
         title="LPDT paper, figure 2: error against depth, leaf size and epsilon",
         description="Figure 2 of the LPDT paper: error against depth, leaf size and epsilon.",
         module=figure2,
-        repeats=20,
+        repeats=100,
         quick_repeats=2,
         columns=3,
     ),
@@ -187,7 +187,7 @@ PAPERS = (
         description="Figure 4 of the LPDT paper, wine: error against the share of public rows of "
         "another distribution.",
         module=figure4,
-        repeats=20,
+        repeats=100,
         quick_repeats=2,
     ),
     LocalPaper(

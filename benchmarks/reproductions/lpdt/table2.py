@@ -214,11 +214,10 @@ def _repeat(
             sides = tuned[(kind, epsilon)]
             assert isinstance(sides, int)
             note(kind, epsilon, _histogram(split, epsilon, sides, kind, repeat))
-        if repeat < _FEW:
-            width = tuned[("DECONV", epsilon)]
-            assert isinstance(width, float)
-            error = _deconvolution(split, epsilon, width, repeat)
-            note("DECONV", epsilon, error)
+        width = tuned[("DECONV", epsilon)]
+        assert isinstance(width, float)
+        error = _deconvolution(split, epsilon, width, repeat)
+        note("DECONV", epsilon, error)
     return rows
 
 
@@ -341,7 +340,7 @@ def page(rows: Sequence[Result]) -> list[str]:
         "*paper's estimate* divides noisy sums by noisy counts; all others shrink it. PHIST and "
         "APHIST are tuned in the same way, DECONV by five folds of their private rows, as in the "
         "paper. DT and public DT keep no privacy of the rows "
-        f"that they use; they and DECONV are means of {_FEW} repeats. *: below PHIST and APHIST by "
+        f"that they use; they are means of {_FEW} repeats. *: below PHIST and APHIST by "
         "Wilcoxon's signed-rank test at 0.05.",
         "",
     ]
