@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,6 +47,11 @@ def test_a_page_runs_as_it_stands(path, tmp_path, monkeypatch):
     if "pyspark" in NEEDS.get(path.name, ()) and shutil.which("java") is None:
         pytest.skip("there is no Java runtime")
     monkeypatch.chdir(tmp_path)
+    if path.name == "more-rows.md":
+        # Spark keeps the folder that it was started in, perhaps by another test.
+        program = "\n".join(text for _, text in blocks(path))
+        subprocess.run([sys.executable, "-c", program], check=True)
+        return
     names: dict = {}
     for kind, text in blocks(path):
         if kind == "python":
