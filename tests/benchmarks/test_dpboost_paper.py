@@ -129,6 +129,15 @@ def test_what_takes_too_long_is_named(paper, counting, tmp_path):
     assert {job.data for job in counting.jobs if job.method == "PARA"} == {"abalone"}
 
 
+def test_the_fits_of_a_set_go_before_those_of_a_method(paper):
+    plan = dataclasses.replace(paper.plan, fits={"PARA": 20, ("adult", "PARA"): 40})
+    n_fits = {
+        name: sum(job.method == "PARA" for job in plan.jobs(name)) for name in ("adult", "abalone")
+    }
+    n_cells = len(paper.plan.epsilons)
+    assert n_fits == {"adult": 40 * n_cells, "abalone": 20 * n_cells}
+
+
 def test_a_process_holds_the_rows_of_one_set(monkeypatch):
     loaded = []
 
