@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 from scipy import stats
@@ -203,6 +204,24 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class _Rows:
+    """All rows by part and method, and the places of each part, data set and measure."""
+
+    of_method: dict[tuple[str, str], list[Result]]
+    spots: dict[tuple[str, str, str], set[tuple[str, float | None]]]
+
+    @classmethod
+    def of(cls, rows: Iterable[Result]) -> _Rows:
+        found = cls({}, {})
+        for row in rows:
+            found.of_method.setdefault((row.part, row.method), []).append(row)
+            own = found.spots.setdefault((row.part, row.data, row.measure), set())
+            if row.position is not None:
+                own.add((row.data, row.position))
+        return found
+
+
+@dataclass(frozen=True)
 class _Pair:
     """The rows of both methods of a claim, and the points that count."""
 
@@ -212,16 +231,19 @@ class _Pair:
     spots: set[tuple[str, float | None]]
 
     @classmethod
-    def of(cls, claim: Claim, rows: Sequence[Result]) -> _Pair:
-        mine = [
-            row
-            for row in rows
-            if row.part == claim.part
-            and claim.data in ("", row.data)
-            and claim.measure in ("", row.measure)
-        ]
-        spots = {(row.data, row.position) for row in mine if row.position is not None}
-        sides = ([row for row in mine if row.method == m] for m in (claim.above, claim.below))
+    def of(cls, claim: Claim, rows: _Rows) -> _Pair:
+        spots: set[tuple[str, float | None]] = set()
+        for (part, data, measure), own in rows.spots.items():
+            if part == claim.part and claim.data in ("", data) and claim.measure in ("", measure):
+                spots |= own
+        sides = (
+            [
+                row
+                for row in rows.of_method.get((claim.part, method), ())
+                if claim.data in ("", row.data) and claim.measure in ("", row.measure)
+            ]
+            for method in (claim.above, claim.below)
+        )
         return cls(claim, *sides, spots)
 
     @property
@@ -241,8 +263,14 @@ class _Pair:
         measures = {row.measure for row in (*self.above, *self.below)}
         return 1.0 if measures and measures <= _SHARES else math.inf
 
+    @cached_property
+    def differences(self) -> list[float]:
+        """The difference of every repeat."""
+        return [difference for _, difference in self.by_repeat()]
+
+    @cached_property
     def by_fit(self) -> list[list[float]]:
-        """Return the differences of the fits of every repeat; what has no noise is in all."""
+        """The differences of the fits of every repeat; what has no noise is in all."""
         draws = [{row.draw for row in rows} for rows, _ in self.sides]
         found: dict[int, list[float]] = {}
         for draw in sorted(set.union(*draws)):
@@ -280,8 +308,11 @@ def judge(claim: Claim, rows: Sequence[Result], n_claims: int = 1) -> Verdict:
     n_claims : int
         Claims that stand together.
     """
-    pair = _Pair.of(claim, rows)
-    differences = [difference for _, difference in pair.by_repeat()]
+    return _judge(_Pair.of(claim, _Rows.of(rows)), n_claims)
+
+
+def _judge(pair: _Pair, n_claims: int = 1) -> Verdict:
+    claim, differences = pair.claim, pair.differences
     if not differences:
         return Verdict(claim=claim, mean=math.nan, low=math.nan, high=math.nan, n=0)
     # Two one-sided tests have an interval of twice the error.
@@ -306,7 +337,7 @@ def _student(pair: _Pair, differences: Sequence[float], error: float) -> tuple[f
     if pair.claim.test is Kind.DRAWS:
         fits, variance, freedom = _noise(pair)
     elif pair.claim.test is Kind.FITS:
-        fits, variance, freedom = _within(pair.by_fit())
+        fits, variance, freedom = _within(pair.by_fit)
     if not freedom:
         if n < 2:
             return math.nan, n
@@ -390,7 +421,8 @@ def _means(
         # A position that is not there: nothing depends on where it would be.
         n = sum(spot is not None and inside(data, spot) for spot in own_spots)
         if n:
-            parts.setdefault((data, repeat), []).append(float(np.mean(own)))
+            mean = float(np.mean(own)) if len(own) > 1 else own[0]
+            parts.setdefault((data, repeat), []).append(mean)
     return {key: float(np.mean(own)) for key, own in parts.items()}
 
 
@@ -406,20 +438,18 @@ def judged(
     only_measured : bool
         Whether claims without numbers are left out, as a short form has few of them.
     """
-    by_part: dict[str, list[Result]] = {}
-    for row in rows:
-        by_part.setdefault(row.part, []).append(row)
-    alone = [judge(claim, by_part.get(claim.part, ())) for claim in claims]
+    sorted_rows = _Rows.of(rows)
+    pairs = (_Pair.of(claim, sorted_rows) for claim in claims)
+    alone = [(pair, _judge(pair)) for pair in pairs]
     if only_measured:
-        alone = [verdict for verdict in alone if verdict.word != NOT_MEASURED]
+        alone = [(pair, verdict) for pair, verdict in alone if verdict.word != NOT_MEASURED]
     # What was not measured takes no part of the error.
-    together = Counter(_family(v.claim) for v in alone if v.word != NOT_MEASURED)
-    ordered = sorted(alone, key=lambda verdict: verdict.claim.ours)
+    together = Counter(_family(v.claim) for _, v in alone if v.word != NOT_MEASURED)
     found = []
-    for verdict in ordered:
-        claim, n_claims = verdict.claim, together[_family(verdict.claim)]
-        wider = n_claims > 1 and claim.test.corrected
-        found.append(judge(claim, by_part.get(claim.part, ()), n_claims) if wider else verdict)
+    for pair, verdict in sorted(alone, key=lambda one: one[1].claim.ours):
+        n_claims = together[_family(verdict.claim)]
+        wider = n_claims > 1 and verdict.claim.test.corrected
+        found.append(_judge(pair, n_claims) if wider else verdict)
     return found
 
 

@@ -12,6 +12,7 @@ import io
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from benchmarks.errors import BenchmarkError
@@ -53,7 +54,7 @@ class Result:
     measure: str
     value: float
 
-    @property
+    @cached_property
     def position(self) -> float | None:
         """Where it stands on the horizontal axis, ``None`` where it has no place of its own."""
         return float(self.x) if self.x else self.epsilon
@@ -162,6 +163,11 @@ def read(path: Path) -> Results:
     BenchmarkError
         If it is no file of results.
     """
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)  # one file after another is asked for each of its figures
+def _read(path: Path, _changed: int) -> Results:
     try:
         return from_text(path.read_text(encoding="utf-8"))
     except BenchmarkError as error:
@@ -170,7 +176,9 @@ def read(path: Path) -> Results:
 
 def pick(rows: Iterable[Result], **wanted: object) -> list[Result]:
     """Return the results with these attributes."""
-    return [row for row in rows if all(getattr(row, key) == wish for key, wish in wanted.items())]
+    for key, wish in wanted.items():
+        rows = [row for row in rows if getattr(row, key) == wish]
+    return list(rows)
 
 
 def values(rows: Iterable[Result], **wanted: object) -> list[float]:
@@ -193,14 +201,9 @@ def positions(rows: Iterable[Result]) -> list[float]:
 
 def curves(rows: Iterable[Result]) -> Iterator[tuple[str, dict[float | None, list[float]]]]:
     """Yield each method with its values, one a repeat, by position."""
-    rows = list(rows)
-    for method in distinct(rows, "method"):
-        own = pick(rows, method=method)
-        spots = dict.fromkeys(row.position for row in own)
-        by_position = {
-            position: values(row for row in own if row.position == position)
-            for position in sorted(
-                spots, key=lambda position: (position is not None, position or 0.0)
-            )
-        }
-        yield method, by_position
+    by_method: dict[str, dict[float | None, list[Result]]] = {}
+    for row in rows:
+        by_method.setdefault(row.method, {}).setdefault(row.position, []).append(row)
+    for method, own in by_method.items():
+        ordered = sorted(own, key=lambda position: (position is not None, position or 0.0))
+        yield method, {position: values(own[position]) for position in ordered}
