@@ -120,9 +120,9 @@ def claims_page(folder: Path) -> str:
         "older than the margins, the tests and the division of the error among the claims of a "
         "sentence. Those of before 28 November are older than the units of the tests (fits within "
         "a fold, runs on a given table) and than the signed ranks on all pages of LPDT. For these "
-        "records all of this was chosen afterwards. Runs with many undecided claims were made again "
-        "with more repeats, none of them from before. How many was decided after such a look, so "
-        "that their claims had more than one test.",
+        "records all of this was chosen afterwards. Where many claims were undecided, runs or sets "
+        "were fitted again with more repeats, without the fits from before. How many was decided "
+        "after such a look, so that these claims had more than one test.",
         "",
     ]
     for paper in dict.fromkeys(item.paper for item in inventory.ITEMS):
