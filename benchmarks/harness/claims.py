@@ -438,8 +438,8 @@ def judged(
     only_measured : bool
         Whether claims without numbers are left out, as a short form has few of them.
     """
-    sorted_rows = _Rows.of(rows)
-    pairs = (_Pair.of(claim, sorted_rows) for claim in claims)
+    grouped = _Rows.of(rows)
+    pairs = (_Pair.of(claim, grouped) for claim in claims)
     alone = [(pair, _judge(pair)) for pair in pairs]
     if only_measured:
         alone = [(pair, verdict) for pair, verdict in alone if verdict.word != NOT_MEASURED]
